@@ -1,0 +1,1 @@
+"""L2C: diverse, valid, sparse, actionable and plausible counterfactual explanations."""

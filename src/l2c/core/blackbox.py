@@ -1,0 +1,72 @@
+"""The model to be explained, as the one question that L2C asks of it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from jaxtyping import Int64
+
+from l2c.core.types import Cells, Label, Mask, Probabilities
+from l2c.errors import ModelError
+
+SUM_TOLERANCE = 1e-3
+"""How far a row of probabilities may be from adding to one: float32 models are that inexact at worst."""
+
+
+class BlackBox(Protocol):
+    """A classifier of rows; `adapters.models` makes one from a scikit-learn, torch or plain Python model."""
+
+    @property
+    def classes(self) -> tuple[Label, ...]: ...
+
+    def proba(self, cells: Cells) -> Probabilities:
+        """Return the probability of each class for each row."""
+        ...
+
+
+def checked(answer: object, rows: int, classes: int) -> Probabilities:
+    """Return a model's answer as probabilities, or raise naming the promise that it broke.
+
+    >>> checked([[0.2, 0.9]], rows=1, classes=2)
+    Traceback (most recent call last):
+    l2c.errors.ModelError: the model's probabilities do not add to 1: row 0 adds to 1.1
+    """
+    proba = np.asarray(answer, dtype=np.float64)
+    if proba.shape != (rows, classes):
+        raise ModelError(
+            f"the model answered {rows} rows with shape {proba.shape}; expected {rows} rows of {classes} classes"
+        )
+    if np.isnan(proba).any():
+        raise ModelError(f"the model answered NaN for row {int(np.isnan(proba).any(axis=1).argmax())}")
+    if ((proba < 0) | (proba > 1)).any():
+        row = int(((proba < 0) | (proba > 1)).any(axis=1).argmax())
+        raise ModelError(f"the model's answer for row {row} is no probability: it is outside 0 to 1")
+    off = np.abs(proba.sum(axis=1) - 1)
+    if (off > SUM_TOLERANCE).any():
+        row = int(off.argmax())
+        raise ModelError(
+            f"the model's probabilities do not add to 1: row {row} adds to {proba[row].sum():.4g}"
+        )
+    return proba
+
+
+def decide(proba: Probabilities) -> Int64[np.ndarray, " rows"]:
+    """Return the class that the model puts each row in: the most probable, the first of equals.
+
+    >>> decide(np.array([[0.3, 0.7], [0.5, 0.5]]))
+    array([1, 0])
+    """
+    return proba.argmax(axis=1)
+
+
+def puts_in(proba: Probabilities, desired: Int64[np.ndarray, " rows"]) -> Mask:
+    """Return which rows the model puts in the desired class; a tie is not enough.
+
+    >>> puts_in(np.array([[0.3, 0.7], [0.5, 0.5]]), np.array([1, 1]))
+    array([ True, False])
+    """
+    own = np.take_along_axis(proba, desired[:, None], axis=1)
+    rivals = proba.copy()
+    np.put_along_axis(rivals, desired[:, None], -np.inf, axis=1)
+    return np.asarray(own[:, 0] > rivals.max(axis=1))

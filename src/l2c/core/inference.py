@@ -1,0 +1,109 @@
+"""A first description of the features, guessed from a table's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from l2c.core.binning import Binning, EqualFrequency
+from l2c.core.feature import Feature, Kind, Moves
+from l2c.core.table import Column, Summary
+from l2c.core.types import Label
+from l2c.errors import SchemaError, nearest
+
+FEW_VALUES = 10
+"""A number with at most this many different values is taken as ordinal, each value a level of its own."""
+
+MANY_TEXTS = 50
+"""A text column with more different values than this, and than half its rows, looks like an identifier."""
+
+
+def features_of(
+    summary: Summary,
+    *,
+    target: str | None,
+    moves: Mapping[str, list[str]],
+    roles: Mapping[str, list[str]],
+    ordinal: Mapping[str, Sequence[Label]],
+    bins: int | Mapping[str, Binning | int],
+    costs: Mapping[str, float],
+) -> tuple[Feature, ...]:
+    """Return a feature for every column but the target, or raise with every problem in what was asked."""
+    binnings = {} if isinstance(bins, int) else dict(bins)
+    default = EqualFrequency(bins) if isinstance(bins, int) else EqualFrequency()
+    names = [column.name for column in summary.columns]
+    columns = [column for column in summary.columns if column.name != target]
+    problems = _naming_problems(names, target, moves, roles, [*ordinal, *costs, *binnings])
+    problems += [problem for column in columns for problem in _column_problems(column, summary.rows)]
+    if problems:
+        raise SchemaError(problems)
+    features = []
+    for column in columns:
+        feature = _feature_of(column, ordinal.get(column.name))
+        binning = binnings.get(column.name, default)
+        features.append(
+            replace(
+                feature,
+                moves=_key_of(moves, column.name, feature.moves),
+                role=_key_of(roles, column.name, "plain"),
+                cost=costs.get(column.name, 1.0),
+                binning=EqualFrequency(binning) if isinstance(binning, int) else binning,
+            )
+        )
+    return tuple(features)
+
+
+def _naming_problems(
+    names: list[str],
+    target: str | None,
+    moves: Mapping[str, list[str]],
+    roles: Mapping[str, list[str]],
+    others: Iterable[str],
+) -> list[str]:
+    """Return the problems with the names given to `Schema.infer`."""
+    problems = []
+    if target is not None and target not in names:
+        problems.append(f"the target {target!r} is not a column{nearest(target, names)}")
+    mentioned = [name for group in (*moves.values(), *roles.values()) for name in group] + list(others)
+    for name in dict.fromkeys(mentioned):
+        if name == target:
+            problems.append(f"{name!r} is the target and cannot be a feature too")
+        elif name not in names:
+            problems.append(f"there is no column {name!r}{nearest(name, names)}")
+    for groups in (moves, roles):
+        for name in dict.fromkeys(name for group in groups.values() for name in group):
+            held = [key for key, group in groups.items() if name in group]
+            if len(held) > 1:
+                problems.append(f"{name!r} cannot be {' and '.join(held)} at once")
+    return problems
+
+
+def _column_problems(column: Column, rows: int) -> list[str]:
+    if not column.values:
+        return [f"column {column.name!r} holds no value at all; drop it"]
+    if column.dtype == "text" and len(column.values) > max(MANY_TEXTS, rows // 2):
+        return [
+            f"column {column.name!r} has {len(column.values)} different texts in {rows} rows and looks like an "
+            "identifier; drop it, or group its values"
+        ]
+    return []
+
+
+def _feature_of(column: Column, order: Sequence[Label] | None) -> Feature:
+    """Return the feature that a column looks like."""
+    moves: Moves = "never" if len(column.values) < 2 else "both"
+    if order is not None:
+        return Feature(name=column.name, kind="ordinal", levels=tuple(order), missing=column.missing)
+    if column.dtype in ("integer", "float") and len(column.values) > FEW_VALUES:
+        return Feature(
+            name=column.name, kind="numeric", integer=column.dtype == "integer", missing=column.missing
+        )
+    kind: Kind = "binary" if len(column.values) == 2 else "ordinal"
+    if column.dtype == "text" and not column.ordered and kind != "binary":
+        kind = "categorical"
+    return Feature(name=column.name, kind=kind, levels=column.values, moves=moves, missing=column.missing)
+
+
+def _key_of(groups: Mapping[str, list[str]], name: str, default: str) -> Any:
+    return next((key for key, members in groups.items() if name in members), default)

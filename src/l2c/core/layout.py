@@ -1,0 +1,173 @@
+"""Features as levels: the axes that the engine draws on, and the way back to values.
+
+A numeric feature's bins are right-closed, `(a, b]`, with exact cut points; every other feature has its own
+levels. Where values may be missing, the last level of the axis is "missing": kept, never proposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from jaxtyping import Float32, Int64
+
+from l2c.core.feature import Feature
+from l2c.core.schema import Schema
+from l2c.core.types import Cells, Levels, Mask
+
+Decode = Literal["median", "midpoint"]
+"""Which value stands for a bin: the median of its training values, or the middle of its edges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The levels of one feature.
+
+    Parameters
+    ----------
+    cuts
+        The interior cut points of a numeric feature, rising; empty for the others.
+    low, high
+        The outer ends of a numeric feature's first and last bin; None where the bin is open-ended.
+    midpoint, median
+        The value that stands for each level, missing apart: for features that are not numeric, its index.
+    missing
+        Whether a last level stands for missing values.
+    """
+
+    cuts: tuple[float, ...]
+    low: float | None
+    high: float | None
+    midpoint: tuple[float, ...]
+    median: tuple[float, ...]
+    missing: bool = False
+
+    @property
+    def known(self) -> int:
+        """The number of levels that stand for a value."""
+        return len(self.midpoint)
+
+    @property
+    def size(self) -> int:
+        """The number of levels, c_i in the paper, missing included."""
+        return self.known + self.missing
+
+    def bounds(self, level: int) -> tuple[float | None, float | None]:
+        """Return the ends of a numeric feature's bin, None where it is open."""
+        left = self.low if level == 0 else self.cuts[level - 1]
+        right = self.high if level == len(self.cuts) else self.cuts[level]
+        return left, right
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The axes of all features and the flat one-hot axis that they form, D = Σ c_i."""
+
+    schema: Schema
+    axes: tuple[Axis, ...]
+    sizes: Int64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+    offsets: Int64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        sizes = np.array([axis.size for axis in self.axes], dtype=np.int64)
+        object.__setattr__(self, "sizes", sizes)
+        object.__setattr__(self, "offsets", np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64))
+
+    @property
+    def width(self) -> int:
+        return int(self.sizes.sum())
+
+    @property
+    def owner(self) -> Int64[np.ndarray, " width"]:
+        """The feature that each place of the flat axis belongs to."""
+        return np.repeat(np.arange(len(self.axes)), self.sizes)
+
+    @property
+    def stands_for_a_value(self) -> Mask:
+        """Which places of the flat axis are not "missing"."""
+        return ~np.isnan(self.representatives("midpoint"))
+
+    def representatives(self, decode: Decode) -> Cells:
+        """Return the value that stands for each place of the flat axis, NaN for missing."""
+        return np.concatenate(
+            [[*getattr(axis, decode), *([np.nan] if axis.missing else [])] for axis in self.axes]
+        ).astype(np.float64)
+
+    def levels(self, cells: Cells) -> Levels:
+        """Return the level of every cell; numbers beyond the outer edges belong to the outer bins."""
+        levels = np.empty(cells.shape, dtype=np.int16)
+        for i, (feature, axis) in enumerate(zip(self.schema.features, self.axes, strict=True)):
+            column = cells[..., i]
+            gone = np.isnan(column)
+            if feature.numeric:
+                found = np.searchsorted(np.asarray(axis.cuts), column, side="left")
+            else:
+                found = np.where(gone, 0, column).astype(np.int64)
+            levels[..., i] = np.where(gone, axis.known, found)
+        return levels
+
+    def values(self, levels: Levels, decode: Decode) -> Cells:
+        """Return the value that stands for each level."""
+        return self.representatives(decode)[levels + self.offsets]
+
+    def one_hot(self, levels: Levels) -> Float32[np.ndarray, "rows width"]:
+        """Return z, the concatenated one-hot vectors of the paper's section 3.1."""
+        hot = np.zeros((len(levels), self.width), dtype=np.float32)
+        np.put_along_axis(hot, levels + self.offsets, 1.0, axis=1)
+        return hot
+
+    def text(self, feature: int, level: int) -> str:
+        """Return the words for a level: its label, its interval, or "missing"."""
+        axis, described = self.axes[feature], self.schema.features[feature]
+        if level == axis.known:
+            return "missing"
+        if not described.numeric:
+            return described.text(level)
+        left, right = axis.bounds(level)
+        if left is None:
+            return f"up to {right:g}"
+        if right is None:
+            return f"over {left:g}"
+        return f"{left:g} – {right:g}"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the axes as plain data; the schema is kept apart."""
+        return {
+            "axes": [
+                {
+                    "cuts": list(axis.cuts),
+                    "low": axis.low,
+                    "high": axis.high,
+                    "midpoint": list(axis.midpoint),
+                    "median": list(axis.median),
+                    "missing": axis.missing,
+                }
+                for axis in self.axes
+            ]
+        }
+
+    @classmethod
+    def from_dict(cls, schema: Schema, data: Mapping[str, Any]) -> Layout:
+        """Return the layout that `to_dict` wrote for this schema."""
+        return cls(
+            schema,
+            tuple(
+                Axis(
+                    tuple(axis["cuts"]),
+                    axis["low"],
+                    axis["high"],
+                    tuple(axis["midpoint"]),
+                    tuple(axis["median"]),
+                    axis["missing"],
+                )
+                for axis in data["axes"]
+            ),
+        )
+
+
+def categorical_axis(feature: Feature) -> Axis:
+    """Return the axis of a feature that is not numeric: its levels stand for themselves."""
+    codes = tuple(float(code) for code in range(len(feature.levels)))
+    return Axis((), None, None, codes, codes, feature.missing)
