@@ -6,6 +6,7 @@ The names follow section 5.3 of the paper; `engine.discretise` carries them out 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def binning_problems(binning: Binning) -> list[str]:
             return [f"tree needs a minimum split of at least 2, not {min_split}"]
         case Edges(cuts=()):
             return ["edges needs at least one cut point"]
-        case Edges(cuts=cuts) if any(b <= a for a, b in zip(cuts, cuts[1:], strict=False)):
+        case Edges(cuts=cuts) if any(b <= a for a, b in pairwise(cuts)):
             return [f"cut points must rise, not {list(cuts)}"]
         case _:
             return []

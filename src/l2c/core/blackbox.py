@@ -45,9 +45,7 @@ def checked(answer: object, rows: int, classes: int) -> Probabilities:
     off = np.abs(proba.sum(axis=1) - 1)
     if (off > SUM_TOLERANCE).any():
         row = int(off.argmax())
-        raise ModelError(
-            f"the model's probabilities do not add to 1: row {row} adds to {proba[row].sum():.4g}"
-        )
+        raise ModelError(f"the model's probabilities do not add to 1: row {row} adds to {proba[row].sum():.4g}")
     return proba
 
 

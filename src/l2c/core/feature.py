@@ -143,14 +143,11 @@ _FIELD_TYPES: dict[str, tuple[type, ...]] = {
 
 def feature_from_dict(item: Mapping[str, Any], position: int, problems: list[str]) -> Feature | None:
     here = f"feature {item.get('name', position)!r}"
-    wrong = [
-        f"{here}: unknown key {key!r}{nearest(key, _FIELD_TYPES)}" for key in item if key not in _FIELD_TYPES
-    ]
+    wrong = [f"{here}: unknown key {key!r}{nearest(key, _FIELD_TYPES)}" for key in item if key not in _FIELD_TYPES]
     wrong += [f"{here}: {key!r} is missing" for key in ("name", "kind") if key not in item]
     for key, value in item.items():
         if key in _FIELD_TYPES and (
-            not isinstance(value, _FIELD_TYPES[key])
-            or (isinstance(value, bool) and bool not in _FIELD_TYPES[key])
+            not isinstance(value, _FIELD_TYPES[key]) or (isinstance(value, bool) and bool not in _FIELD_TYPES[key])
         ):
             wrong.append(f"{here}: {key} cannot be {value!r}")
     fields: dict[str, Any] = dict(item)

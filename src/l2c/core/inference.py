@@ -96,9 +96,7 @@ def _feature_of(column: Column, order: Sequence[Label] | None) -> Feature:
     if order is not None:
         return Feature(name=column.name, kind="ordinal", levels=tuple(order), missing=column.missing)
     if column.dtype in ("integer", "float") and len(column.values) > FEW_VALUES:
-        return Feature(
-            name=column.name, kind="numeric", integer=column.dtype == "integer", missing=column.missing
-        )
+        return Feature(name=column.name, kind="numeric", integer=column.dtype == "integer", missing=column.missing)
     kind: Kind = "binary" if len(column.values) == 2 else "ordinal"
     if column.dtype == "text" and not column.ordered and kind != "binary":
         kind = "categorical"

@@ -45,8 +45,11 @@ class Question:
 class Proposer(Protocol):
     """A source of candidates for one batch of rows, whose draws have fixed positions."""
 
-    def propose(self, rows: np.ndarray, first: int, count: int) -> Levels:
-        """Return draws `first` to `first + count` for some of the rows: rows × draws × features."""
+    def propose(self, rows: np.ndarray, first: np.ndarray, count: int) -> Levels:
+        """Return `count` draws for some of the rows, from each row's position `first` on.
+
+        The answer is rows × draws × features; the same position always holds the same draw.
+        """
         ...
 
 

@@ -142,9 +142,7 @@ class Schema:
         sound = []
         for rule in self.rules:
             unknown = [name for name in (rule.cause, rule.effect) if name not in known]
-            unordered = [
-                name for name in (rule.cause, rule.effect) if name in known and not known[name].ordered
-            ]
+            unordered = [name for name in (rule.cause, rule.effect) if name in known and not known[name].ordered]
             for name in unknown:
                 yield f"rule '{rule.sentence()}': there is no feature {name!r}{nearest(name, known)}"
             for name in unordered:
@@ -176,12 +174,9 @@ class Schema:
             if key not in ("target", "rules", "features")
         ]
         features = [
-            feature_from_dict(item, position, problems)
-            for position, item in _tables(data, "features", problems)
+            feature_from_dict(item, position, problems) for position, item in _tables(data, "features", problems)
         ]
-        rules = [
-            _rule_from_dict(item, position, problems) for position, item in _tables(data, "rules", problems)
-        ]
+        rules = [_rule_from_dict(item, position, problems) for position, item in _tables(data, "rules", problems)]
         target = data.get("target")
         if target is not None and not isinstance(target, str):
             problems.append(f"target must be a column's name, not {target!r}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import UInt32, UInt64
+from jaxtyping import Int64, UInt32, UInt64
 
 from l2c.core.types import Cells, Keys, Mask
 
@@ -58,17 +58,21 @@ class Streams:
         """Return the streams of some of the rows."""
         return Streams(self.keys[rows])
 
-    def draws(self, first: int, count: int, each: int) -> UInt32[np.ndarray, "rows draws each"]:
-        """Return draws `first` to `first + count` of every stream, `each` integers a draw.
+    def draws(
+        self, first: Int64[np.ndarray, " rows"], count: int, each: int
+    ) -> UInt32[np.ndarray, "rows draws each"]:
+        """Return `count` draws of every stream from its position `first` on, `each` integers a draw.
 
         >>> streams = Streams.for_rows(np.array([[1.0], [2.0]]), seed=7)
-        >>> all_at_once, later = streams.draws(0, 4, each=3), streams.draws(2, 2, each=3)
-        >>> bool((all_at_once[:, 2:] == later).all())
+        >>> all_at_once = streams.draws(np.array([0, 0]), 4, each=3)
+        >>> later = streams.draws(np.array([2, 1]), 2, each=3)
+        >>> bool((all_at_once[0, 2:] == later[0]).all() and (all_at_once[1, 1:3] == later[1]).all())
         True
         """
         words_each = -(-each // 2)
-        places = np.arange(first * words_each + 1, (first + count) * words_each + 1, dtype=np.uint64)
+        start = first.astype(np.uint64) * np.uint64(words_each) + np.uint64(1)
         with np.errstate(over="ignore"):
-            words = scramble(self.keys[:, None] + (places * _GOLDEN)[None, :])
+            steps = np.arange(count * words_each, dtype=np.uint64) * _GOLDEN
+            words = scramble((self.keys + start * _GOLDEN)[:, None] + steps[None, :])
         halves = words.astype("<u8", copy=False).view("<u4")
         return halves.reshape(len(self.keys), count, 2 * words_each)[:, :, :each]

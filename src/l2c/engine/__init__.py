@@ -1,0 +1,17 @@
+"""Learning to Counter, stage by stage, in the order of the paper's section 3.
+
+::
+
+    discretise   numbers → levels                                     section 5.3
+    encode       levels → z, the input of the networks                section 3.1
+    networks     z → G(z), S(z)                                       equation 2
+    constrain    G(z) → p, with unary constraints inside              equation 5
+    sample       p, π → hard levels                                   z̃ = (1 − s) z + s z̃
+    decode       levels → values                                      equation 4
+    relax        p, π → soft levels, for training                     section 3.4
+    objective    soft levels → loss                                   equation 3
+    learn        loss → trained networks      (needs torch)
+    propose      trained networks → candidates, in batches
+
+Only `learn` and `propose` know this order.
+"""

@@ -1,0 +1,112 @@
+"""A torch module as a black box, asked through the input it was trained on."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from l2c.adapters.models.one_hot_input import OneHotInput
+from l2c.core.blackbox import checked
+from l2c.core.layout import Layout
+from l2c.core.types import Cells, Label, Probabilities
+from l2c.errors import MissingExtraError, ModelError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+BLOCK = 1024
+"""Rows a call: the last block is padded, so that an answer does not depend on the other rows."""
+
+
+class TorchModel:
+    """A torch classifier with the input it was trained on.
+
+    Parameters
+    ----------
+    module
+        Takes the matrix of `inputs`; a frozen copy of it, in evaluation mode, is used.
+    inputs
+        From rows to the module's input.
+    classes
+        The labels, in the order of the module's outputs. A single output is the second class.
+    outputs
+        Whether the module answers with `logits` or with `probabilities`.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        inputs: OneHotInput,
+        classes: Sequence[Label] = (0, 1),
+        outputs: Literal["logits", "probabilities"] = "logits",
+    ) -> None:
+        self.module = copy.deepcopy(module).eval().requires_grad_(False)
+        self.inputs = inputs
+        self.classes = tuple(classes)
+        self.outputs = outputs
+
+    def proba(self, cells: Cells) -> Probabilities:
+        """Return the probability of each class for each row."""
+        torch = _torch()
+        matrix = self.inputs.of_cells(cells)
+        padded = np.zeros((-(-len(matrix) // BLOCK) * BLOCK, self.inputs.width), dtype=np.float32)
+        padded[: len(matrix)] = matrix
+        with torch.no_grad():
+            parts = [self._logits(part).softmax(dim=1) for part in torch.from_numpy(padded).split(BLOCK)]
+        return checked(torch.cat(parts).double().numpy()[: len(cells)], len(cells), len(self.classes))
+
+    def differentiable(self, layout: Layout) -> DifferentiableModule:
+        """Return the same model for soft rows, with gradients."""
+        return DifferentiableModule(self, layout)
+
+    def _logits(self, matrix: Any) -> Any:
+        torch = _torch()
+        try:
+            answer = self.module(matrix)
+        except Exception as error:
+            raise ModelError(f"the module raised {type(error).__name__}: {error}") from error
+        if answer.ndim == 1:
+            answer = answer[:, None]
+        if self.outputs == "probabilities":
+            answer = answer.logit() if answer.shape[1] == 1 else answer.log()
+        if answer.shape[1] == 1:
+            answer = torch.cat([torch.zeros_like(answer), answer], dim=1)
+        return answer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DifferentiableModule:
+    """A torch model asked with soft rows: numeric features by value, the others by relaxed one-hot."""
+
+    model: TorchModel
+    layout: Layout
+
+    def logits(self, values: Tensor, one_hot: Tensor) -> Tensor:
+        """Return class logits; the module's input is put together as `OneHotInput` does for hard rows."""
+        torch, encoder = _torch(), self.model.inputs.encoder
+        parts = []
+        for i, (feature, axis) in enumerate(zip(self.layout.schema.features, self.layout.axes, strict=True)):
+            start = int(self.layout.offsets[i])
+            if feature.numeric:
+                missing = one_hot[:, start + axis.known : start + axis.size]
+                known = 1 - missing.sum(dim=1, keepdim=True)
+                parts += [
+                    (values[:, i : i + 1] - float(encoder.mean[i]) * known) / float(encoder.scale[i]),
+                    missing,
+                ]
+            else:
+                parts.append(one_hot[:, start : start + axis.size])
+        answer: Tensor = self.model._logits(torch.cat(parts, dim=1))
+        return answer
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError as error:  # pragma: no cover - a torch module cannot exist without torch
+        raise MissingExtraError("a torch model", "torch", "fit") from error
+    return torch

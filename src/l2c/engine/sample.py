@@ -1,0 +1,56 @@
+"""Hard draws of level indices, by inverse distribution function.
+
+The generator's draw z̃ ~ Cat(p) and the selector's s ~ Bernoulli(π) enter a row only through the mixture
+z̃ = (1 − s) z + s z̃, whose law for one feature is P_ij = (1 − π_i) z_ij + π_i p_ij. So one uniform integer per
+feature is enough. Distribution functions are integers: the same on any machine and in any batch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float64, UInt32
+
+from l2c.core.layout import Layout
+from l2c.core.types import Levels
+
+BITS = 31
+"""Uniform integers have this many bits, so that the upper end, 2**BITS, still fits in 32."""
+
+
+def mixed_law(
+    layout: Layout,
+    local: Float64[np.ndarray, "rows width"],
+    selection: Float64[np.ndarray, "rows features"],
+    levels: Levels,
+) -> Float64[np.ndarray, "rows width"]:
+    """Return P, the law of each feature of a proposal: its own level unless selected, else a draw from p."""
+    law = np.repeat(selection, layout.sizes, axis=1) * local
+    own = levels + layout.offsets
+    np.put_along_axis(law, own, np.take_along_axis(law, own, axis=1) + (1 - selection), axis=1)
+    return law
+
+
+def integer_cdf(layout: Layout, law: Float64[np.ndarray, "rows width"]) -> UInt32[np.ndarray, "rows width"]:
+    """Return the distribution function of each feature on the integers 0 … 2**BITS.
+
+    A level of probability zero has an empty interval: it cannot be drawn.
+    """
+    cdf = np.empty(law.shape, dtype=np.uint32)
+    for start, size in zip(layout.offsets, layout.sizes, strict=True):
+        running = np.cumsum(law[:, start : start + size], axis=1)
+        cdf[:, start : start + size] = np.rint(running / running[:, -1:] * 2.0**BITS)
+    return cdf
+
+
+def draw_levels(
+    layout: Layout,
+    cdf: UInt32[np.ndarray, "rows width"],
+    uniforms: UInt32[np.ndarray, "rows draws features"],
+) -> Levels:
+    """Return the level that each uniform 32-bit integer falls on."""
+    shifted = uniforms >> np.uint32(32 - BITS)
+    levels = np.zeros(shifted.shape, dtype=np.int16)
+    for i, (start, size) in enumerate(zip(layout.offsets, layout.sizes, strict=True)):
+        for edge in cdf[:, start : start + size - 1].T:
+            levels[:, :, i] += shifted[:, :, i] >= edge[:, None]
+    return levels

@@ -1,0 +1,302 @@
+"""From proposals to what may leave: judge in batches, keep what is valid and new, say how each row ended.
+
+Every row walks along its own stream of proposals and keeps the first that obey the schema, were not seen
+before, and that the model puts in the desired class. How far it has walked depends on that row alone, so
+neither the batch nor the order of rows changes what it gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from jaxtyping import Float64, Int64, UInt64
+
+from l2c.core.blackbox import BlackBox, puts_in
+from l2c.core.explanation import Outcome, Released
+from l2c.core.layout import Decode, Layout
+from l2c.core.method import Proposer, Question
+from l2c.core.streams import scramble
+from l2c.core.types import Cells, Levels, Mask, Probabilities
+from l2c.engine.decode import decode_levels
+from l2c.release.obey import obeys
+
+BLOCK = 1 << 17
+"""Proposals handled at once: large enough to batch the model's calls, small enough for the memory."""
+
+Clock = Callable[[], bool]
+"""Tells whether the time budget has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long to look: proposals drawn for one row, and a clock that tells when time is up."""
+
+    tries: int
+    expired: Clock = lambda: False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    row: Int64[np.ndarray, " n"]
+    levels: Levels
+    cells: Cells
+    chance: Float64[np.ndarray, " n"]
+
+
+@dataclass(slots=True, eq=False)
+class _Search:
+    """The search for one chunk of rows: what each has drawn, asked and found so far.
+
+    `start` is the position of the chunk's first row in the batch, for which the proposer speaks.
+    """
+
+    layout: Layout
+    question: Question
+    blackbox: BlackBox
+    proposer: Proposer
+    decode: Decode
+    asked: int
+    budget: Budget
+    start: int
+    drawn: Int64[np.ndarray, " rows"] = field(init=False)
+    judged: Int64[np.ndarray, " rows"] = field(init=False)
+    valid: Int64[np.ndarray, " rows"] = field(init=False)
+    different: Int64[np.ndarray, " rows"] = field(init=False)
+    possible: Float64[np.ndarray, " rows"] = field(init=False)
+    seen: UInt64[np.ndarray, " seen"] = field(init=False)
+    kept: list[_Kept] = field(default_factory=list)
+    out_of_time: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("drawn", "judged", "valid", "different"):
+            setattr(self, name, np.zeros(len(self.question.cells), dtype=np.int64))
+        self.possible = _possible(self.layout, self.question.levels)
+        self.seen = np.empty(0, dtype=np.uint64)
+
+    @property
+    def already(self) -> Mask:
+        return self.question.current == self.question.desired
+
+    @property
+    def exhausted(self) -> Mask:
+        """Which rows have drawn everything that the schema allows them."""
+        return self.different >= self.possible
+
+    @property
+    def pending(self) -> np.ndarray:
+        hopeful = ~self.already & ~self.exhausted & (self.drawn < self.budget.tries)
+        return np.flatnonzero(hopeful & (self.valid < self.asked))
+
+    def run(self) -> None:
+        """Go on until every row has what was asked, or its budget has ended."""
+        while len(pending := self.pending) and not self.out_of_time:
+            for rows, counts in _blocks(pending, self.next_draws(pending)):
+                self.advance(rows, counts)
+            self.out_of_time = self.budget.expired()
+
+    def next_draws(self, rows: np.ndarray) -> Int64[np.ndarray, " rows"]:
+        """Return how many more each row should draw, from its own success so far."""
+        wanted = self.asked - self.valid[rows]
+        success = (self.valid[rows] + 0.5) / (self.drawn[rows] + 1.0)
+        more = np.where(self.drawn[rows] == 0, wanted, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
+        at_most = np.maximum(4 * self.drawn[rows], 64)
+        left = self.budget.tries - self.drawn[rows]
+        return np.minimum(np.minimum(more, np.maximum(at_most, wanted)), left)
+
+    def advance(self, rows: np.ndarray, counts: Int64[np.ndarray, " rows"]) -> None:
+        """Draw, filter and judge for some rows, and keep what is good."""
+        levels = self.proposer.propose(self.start + rows, self.drawn[rows], int(counts.max()))
+        within = np.arange(levels.shape[1])[None, :] < counts[:, None]
+        row = np.repeat(rows, counts)
+        levels = levels[within]
+        self.drawn[rows] += counts
+        new = self._first_seen(row, levels)
+        row, levels = row[new], levels[new]
+        own, cells = self.question.levels[row], self.question.cells[row]
+        values = decode_levels(self.layout, levels, cells, own, self.decode)
+        good = obeys(self.layout, own, levels, values)
+        self.different += np.bincount(row[good], minlength=len(self.different))
+        good &= (levels != own).any(axis=1)
+        self._judge(row[good], levels[good], values[good])
+
+    def _first_seen(self, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
+        """Return which proposals their row has not drawn before, and remember them."""
+        keys = _fingerprints(row, levels, self.layout)
+        _, first = np.unique(keys, return_index=True)
+        new = np.zeros(len(keys), dtype=bool)
+        new[first] = True
+        place = np.searchsorted(self.seen, keys)
+        place[place == len(self.seen)] = 0
+        if len(self.seen):
+            new &= self.seen[place] != keys
+        self.seen = np.sort(np.concatenate([self.seen, keys[new]]))
+        return new
+
+    def _judge(self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells) -> None:
+        """Ask the model, and keep for each row the first valid proposals that it still lacks."""
+        if not len(row):
+            return
+        desired = self.question.desired[row]
+        proba = self.blackbox.proba(values)
+        self.judged += np.bincount(row, minlength=len(self.judged))
+        good = np.flatnonzero(puts_in(proba, desired))
+        # Rows stand together and in the order of drawing: the place within its row is a running count.
+        place = np.arange(len(good)) - np.searchsorted(row[good], row[good], side="left")
+        good = good[place < self.asked - self.valid[row[good]]]
+        self.valid += np.bincount(row[good], minlength=len(self.valid))
+        chance = np.take_along_axis(proba[good], desired[good, None], axis=1)[:, 0]
+        self.kept.append(_Kept(row[good], levels[good], values[good], chance))
+
+
+def explain(
+    question: Question,
+    *,
+    layout: Layout,
+    blackbox: BlackBox,
+    proposer: Proposer,
+    decode: Decode,
+    asked: int,
+    budget: Budget,
+    progress: Callable[[int, int], None] | None = None,
+) -> Released:
+    """Return the release for a batch of rows that can all be read.
+
+    Rows that have the desired outcome already are told so; every other row gets up to `asked` different
+    counterfactuals, all of them valid, and an outcome.
+    """
+    rows = len(question.cells)
+    parts = []
+    for start in range(0, rows, max(1, BLOCK // asked)):
+        chunk = question.take(np.arange(start, min(rows, start + max(1, BLOCK // asked))))
+        search = _Search(layout, chunk, blackbox, proposer, decode, asked, budget, start)
+        search.run()
+        parts.append(search)
+        if progress:
+            progress(start + len(chunk.cells), rows)
+    return _released(question, parts)
+
+
+def confirm(released: Released, proba: Probabilities) -> Released:
+    """Return the release without what the original model, asked again, does not put in the desired class."""
+    valid = puts_in(proba, released.desired[released.row])
+    chance = np.take_along_axis(proba, released.desired[released.row][:, None], axis=1)[:, 0]
+    if valid.all():
+        return replace(released, chance=chance)
+    lost = np.bincount(released.row[~valid], minlength=len(released.outcomes))
+    outcomes = tuple(
+        _ended(
+            outcome.found - int(gone),
+            released.asked,
+            outcome.tries,
+            " (the model took back others when asked again)",
+        )
+        if gone
+        else outcome
+        for outcome, gone in zip(released.outcomes, lost, strict=True)
+    )
+    return replace(
+        released,
+        outcomes=outcomes,
+        row=released.row[valid],
+        rank=_ranks(released.row[valid]),
+        levels=released.levels[valid],
+        cells=released.cells[valid],
+        chance=chance[valid],
+        valid=valid[valid],
+    )
+
+
+def _blocks(
+    rows: np.ndarray, counts: Int64[np.ndarray, " rows"]
+) -> list[tuple[np.ndarray, Int64[np.ndarray, " rows"]]]:
+    """Return the rows in runs of about equal work."""
+    ends = np.flatnonzero(np.diff(np.cumsum(counts) // BLOCK)) + 1
+    return list(zip(np.split(rows, ends), np.split(counts, ends), strict=True))
+
+
+def _possible(layout: Layout, levels: Levels) -> Float64[np.ndarray, " rows"]:
+    """Return an upper bound on the different proposals for each row, the row itself included."""
+    total = np.ones(len(levels))
+    for i, (feature, axis) in enumerate(zip(layout.schema.features, layout.axes, strict=True)):
+        own = levels[:, i].astype(np.int64)
+        gone = own == axis.known
+        choices = {
+            "never": np.ones(len(own)),
+            "both": axis.known + gone,
+            "rises": np.where(gone, 1, axis.known - own),
+            "falls": np.where(gone, 1, own + 1),
+        }
+        total *= choices[feature.moves]
+    return total
+
+
+def _fingerprints(row: Int64[np.ndarray, " n"], levels: Levels, layout: Layout) -> UInt64[np.ndarray, " n"]:
+    """Return a 64-bit key of each proposal and its row: each (feature, level) adds its own random word."""
+    words = scramble(np.arange(1, layout.width + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    with np.errstate(over="ignore"):
+        total = scramble(row.astype(np.uint64))
+        for i, start in enumerate(layout.offsets):
+            total = total + words[start + levels[:, i].astype(np.int64)]
+    return scramble(total)
+
+
+def _ranks(row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
+    """Return the place of each counterfactual in its row's set, from 1 on; rows stand together."""
+    return np.arange(1, len(row) + 1) - np.searchsorted(row, row, side="left")
+
+
+def _released(question: Question, searches: list[_Search]) -> Released:
+    """Return the chunks' findings as one release, each row's counterfactuals together and in order."""
+    first = searches[0]
+    features = len(first.layout.axes)
+    nothing = _Kept(
+        np.empty(0, dtype=np.int64), np.empty((0, features), dtype=np.int16), np.empty((0, features)), np.empty(0)
+    )
+    parts = [nothing, *(kept for search in searches for kept in search.kept)]
+    starts = [0, *(search.start for search in searches for _ in search.kept)]
+    row = np.concatenate([part.row + start for part, start in zip(parts, starts, strict=True)])
+    order = np.argsort(row, kind="stable")
+    return Released(
+        layout=first.layout,
+        classes=first.blackbox.classes,
+        asked=first.asked,
+        factual=question.cells,
+        current=question.current,
+        desired=question.desired,
+        outcomes=tuple(outcome for search in searches for outcome in _outcomes(search)),
+        row=row[order],
+        rank=_ranks(row[order]),
+        levels=np.concatenate([part.levels for part in parts])[order],
+        cells=np.concatenate([part.cells for part in parts])[order],
+        chance=np.concatenate([part.chance for part in parts])[order],
+        valid=np.ones(len(row), dtype=bool),
+    )
+
+
+ALREADY = Outcome("already", "the model already gives the desired outcome; nothing has to change")
+
+
+def _outcomes(search: _Search) -> Iterator[Outcome]:
+    rows = zip(search.already, search.exhausted, search.valid.tolist(), search.judged.tolist(), strict=True)
+    for already, exhausted, found, tries in rows:
+        if already:
+            yield ALREADY
+        elif exhausted and not found:
+            sentence = f"all {tries} combinations that the schema allows were tried; none changes the outcome"
+            yield Outcome("infeasible", sentence, 0, tries)
+        elif exhausted:
+            yield _ended(found, search.asked, tries, "; the schema allows no others")
+        elif search.out_of_time:
+            yield _ended(found, search.asked, tries, "; the time budget ended")
+        else:
+            yield _ended(found, search.asked, tries, "; allow more tries, or let more features move")
+
+
+def _ended(found: int, asked: int, tries: int, why: str) -> Outcome:
+    if found >= asked:
+        return Outcome("found", f"{found} different counterfactuals", found, tries)
+    if found:
+        return Outcome("partial", f"{found} of {asked} counterfactuals after {tries} tries{why}", found, tries)
+    return Outcome("none_valid", f"none of {tries} proposals changes the outcome{why}", 0, tries)
