@@ -1,1 +1,47 @@
-"""L2C: diverse, valid, sparse, actionable and plausible counterfactual explanations."""
+"""L2C: diverse, valid, sparse, actionable and plausible counterfactual explanations.
+
+schema = l2c.Schema.infer(df_train, target="risk", immutable=["sex"], rises=["age"])
+explainer = l2c.L2C().fit(df_train, model, schema)
+found = explainer.explain(df_rows, n=10)
+found.to_frame()
+"""
+
+from importlib.metadata import version
+
+from l2c import errors
+from l2c.adapters import datasets
+from l2c.adapters.models import TorchModel
+from l2c.adapters.models.one_hot_input import OneHotInput
+from l2c.adapters.settings import read_schema, write_schema
+from l2c.app.explanations import Explanations, read
+from l2c.app.l2c import L2C, Explainer, load
+from l2c.core.binning import Edges, EqualFrequency, MinimalEntropy, Tree, ZeroOrPositive
+from l2c.core.explanation import Outcome
+from l2c.core.feature import Feature
+from l2c.core.rules import Implies
+from l2c.core.schema import Schema
+
+__version__ = version("l2c")
+
+__all__ = [
+    "L2C",
+    "Edges",
+    "EqualFrequency",
+    "Explainer",
+    "Explanations",
+    "Feature",
+    "Implies",
+    "MinimalEntropy",
+    "OneHotInput",
+    "Outcome",
+    "Schema",
+    "TorchModel",
+    "Tree",
+    "ZeroOrPositive",
+    "datasets",
+    "errors",
+    "load",
+    "read",
+    "read_schema",
+    "write_schema",
+]

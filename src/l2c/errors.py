@@ -32,8 +32,7 @@ class InputError(L2CError, ValueError):
         super().__init__(
             self.problems[0]
             if len(self.problems) == 1
-            else f"{len(self.problems)} problems:\n"
-            + "\n".join(f"  - {problem}" for problem in self.problems)
+            else f"{len(self.problems)} problems:\n" + "\n".join(f"  - {problem}" for problem in self.problems)
         )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isfinite
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +74,21 @@ def binning_from_dict(data: dict[str, object]) -> Binning:
     """
     fields = dict(data)
     method = fields.pop("method", None)
-    if method not in BINNINGS:
+    if not isinstance(method, str) or method not in BINNINGS:
         raise ValueError(f"unknown binning method {method!r}; known: {', '.join(BINNINGS)}")
-    kind = BINNINGS[str(method)]
+    kind = BINNINGS[method]
     unknown = set(fields) - set(kind.__dataclass_fields__)
     if unknown:
         raise ValueError(f"binning {method!r} has no setting {', '.join(sorted(unknown))}")
     if kind is Edges:
         cuts = fields.get("cuts")
-        if not isinstance(cuts, list | tuple) or not all(isinstance(cut, int | float) for cut in cuts):
+        if not isinstance(cuts, list | tuple) or not all(type(cut) in (int, float) for cut in cuts):
             raise ValueError("binning 'edges' needs cuts = [numbers]")
         fields["cuts"] = tuple(float(cut) for cut in cuts)
-    return kind(**fields)  # type: ignore[arg-type]  # the field names were checked above
+    for name, wanted in (("at_most", int), ("min_split", int), ("source", str)):
+        if name in fields and type(fields[name]) is not wanted:
+            raise ValueError(f"binning {method!r}: {name} cannot be {fields[name]!r}")
+    return kind(**fields)  # type: ignore[arg-type]  # the field names and types were checked above
 
 
 def binning_problems(binning: Binning) -> list[str]:
@@ -96,6 +100,8 @@ def binning_problems(binning: Binning) -> list[str]:
             return [f"tree needs a minimum split of at least 2, not {min_split}"]
         case Edges(cuts=()):
             return ["edges needs at least one cut point"]
+        case Edges(cuts=cuts) if not all(map(isfinite, cuts)):
+            return [f"cut points must be finite numbers, not {list(cuts)}"]
         case Edges(cuts=cuts) if any(b <= a for a, b in pairwise(cuts)):
             return [f"cut points must rise, not {list(cuts)}"]
         case _:

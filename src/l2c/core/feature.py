@@ -67,6 +67,10 @@ class Feature:
     binning: Binning = field(default_factory=EqualFrequency)
     cost: float = 1.0
 
+    def __post_init__(self) -> None:
+        for name in ("levels", "labels"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
     @property
     def numeric(self) -> bool:
         return self.kind == "numeric"
@@ -100,7 +104,7 @@ class Feature:
                 yield f"{here}: a numeric feature has no levels; declare it ordinal, or remove them"
             for phrase in binning_problems(self.binning):
                 yield f"{here}: {phrase}"
-            if self.low is not None and self.high is not None and self.low >= self.high:
+            if self.low is not None and self.high is not None and not self.low < self.high:
                 yield f"{here}: the range from {self.low} to {self.high} is empty"
         else:
             yield from self._level_problems(here)
@@ -114,6 +118,8 @@ class Feature:
             yield f"{here}: a {self.kind} feature needs its levels"
         if len(set(self.levels)) < len(self.levels):
             yield f"{here}: a level is listed twice"
+        if any(level != level for level in self.levels):
+            yield f"{here}: NaN is not a level; declare missing = true instead"
         if self.labels and len(self.labels) != len(self.levels):
             yield f"{here}: {len(self.labels)} labels for {len(self.levels)} levels"
         if self.kind == "binary" and len(self.levels) != 2:
@@ -129,7 +135,7 @@ class Feature:
             value = getattr(self, name)
             if name not in data and value != getattr(plain, name):
                 data[name] = list(value) if isinstance(value, tuple) else value
-        if self.numeric:
+        if self.numeric or "binning" in data:
             data["binning"] = binning_to_dict(self.binning)
         return data
 

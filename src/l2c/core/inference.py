@@ -41,7 +41,7 @@ def features_of(
     features = []
     for column in columns:
         feature = _feature_of(column, ordinal.get(column.name))
-        binning = binnings.get(column.name, default)
+        binning = binnings.get(column.name, default) if feature.numeric else EqualFrequency()
         features.append(
             replace(
                 feature,

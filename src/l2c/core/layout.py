@@ -130,6 +130,8 @@ class Layout:
             return f"up to {right:g}"
         if right is None:
             return f"over {left:g}"
+        if left == right:
+            return f"{left:g}"
         return f"{left:g} – {right:g}"
 
     def to_dict(self) -> dict[str, object]:

@@ -134,7 +134,9 @@ class Schema:
             yield f"feature {name!r} is declared twice"
         if self.target is not None and self.target in self.names:
             yield f"{self.target!r} is the target and cannot be a feature too"
-        if not any(feature.moves != "never" for feature in self.features):
+        if not self.features:
+            yield "there are no features"
+        elif not any(feature.moves != "never" for feature in self.features):
             yield "nothing may move: every feature is immutable, so no counterfactual can exist"
 
     def _rule_problems(self) -> Iterator[str]:
@@ -182,9 +184,7 @@ class Schema:
             problems.append(f"target must be a column's name, not {target!r}")
         if problems:
             raise SchemaError(problems)
-        return cls(
-            tuple(feature for feature in features if feature), target, tuple(rule for rule in rules if rule)
-        )
+        return cls(tuple(feature for feature in features if feature), target, tuple(rule for rule in rules if rule))
 
 
 def _tables(data: Mapping[str, Any], key: str, problems: list[str]) -> list[tuple[int, Mapping[str, Any]]]:

@@ -58,9 +58,7 @@ class Streams:
         """Return the streams of some of the rows."""
         return Streams(self.keys[rows])
 
-    def draws(
-        self, first: Int64[np.ndarray, " rows"], count: int, each: int
-    ) -> UInt32[np.ndarray, "rows draws each"]:
+    def draws(self, first: Int64[np.ndarray, " rows"], count: int, each: int) -> UInt32[np.ndarray, "rows draws each"]:
         """Return `count` draws of every stream from its position `first` on, `each` integers a draw.
 
         >>> streams = Streams.for_rows(np.array([[1.0], [2.0]]), seed=7)

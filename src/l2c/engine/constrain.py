@@ -10,9 +10,7 @@ from l2c.core.layout import Axis, Decode, Layout
 from l2c.core.types import Levels
 
 
-def log_weights(
-    layout: Layout, levels: Levels, *, decode: Decode, epsilon: float
-) -> Float64[np.ndarray, "rows width"]:
+def log_weights(layout: Layout, levels: Levels, *, decode: Decode, epsilon: float) -> Float64[np.ndarray, "rows width"]:
     """Return the logarithm of the factor on each level's probability.
 
     It is 0 for a level that may be proposed, log ε for one that a monotone constraint forbids (−∞ where ε is

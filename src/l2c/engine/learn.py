@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -113,8 +114,32 @@ def learn(
 ) -> Learned:  # fmt: skip
     """Return networks trained on the fit rows, as they were when the dev rows' loss was least.
 
-    Every draw comes from generators made from the seed; torch's global random state is not touched.
+    Every draw comes from generators made from the seed; torch's global random state is not touched. One thread
+    is used: these matrices are too small to share, and the order of sums then depends on nothing else.
     """
+    with _one_thread():
+        return _learn(fit, dev, encoder, recipe, model, seed, progress)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _learn(
+    fit: Question,
+    dev: Question,
+    encoder: Encoder,
+    recipe: Recipe,
+    model: Differentiable,
+    seed: int,
+    progress: Progress | None,
+) -> Learned:
     layout = encoder.layout
     source = torch.Generator().manual_seed(seed)
     generator, selector = _initialise(encoder, recipe, source)

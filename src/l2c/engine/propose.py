@@ -20,7 +20,11 @@ from l2c.engine.sample import draw_levels, integer_cdf, mixed_law
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counterer:
-    """A fitted L2C: trained networks that propose levels for any batch of rows."""
+    """A fitted L2C: trained networks that propose levels for any batch of rows.
+
+    Without a generator the law is uniform over the allowed levels: that is what is left for a model that offers
+    no gradient to learn from.
+    """
 
     layout: Layout
     recipe: Recipe
@@ -32,7 +36,8 @@ class Counterer:
         """Return P, the law of each feature of a proposal, for each row."""
         inputs = self.encoder(question.cells)
         weights = log_weights(self.layout, question.levels, decode=self.recipe.decode, epsilon=self.recipe.epsilon)
-        local = local_distribution(self.layout, forward(self.generator, inputs), weights)
+        logits = forward(self.generator, inputs) if self.generator else np.zeros_like(weights)
+        local = local_distribution(self.layout, logits, weights)
         return mixed_law(self.layout, local, self._selection(inputs), question.levels)
 
     def proposer(self, question: Question, streams: Streams) -> HardDraws:

@@ -45,9 +45,7 @@ class AdditiveTwin:
 
     def logits(self, values: Tensor, one_hot: Tensor) -> Tensor:
         """Return class logits for soft rows, with gradients."""
-        intercept, slopes, entries = (
-            values.new_tensor(part) for part in (self.intercept, self.slopes, self.entries)
-        )
+        intercept, slopes, entries = (values.new_tensor(part) for part in (self.intercept, self.slopes, self.entries))
         return intercept + values @ slopes + one_hot @ entries
 
 
@@ -84,9 +82,10 @@ def _measured(blackbox: BlackBox, layout: Layout, base: Cells, rows: Cells) -> A
         elif probe[i] != base[i]:
             slopes[i] = change / (probe[i] - base[i])
     numeric = np.array([feature.numeric for feature in layout.schema.features])
-    for i in np.flatnonzero(numeric & np.array([axis.missing for axis in layout.axes])):
-        # A soft row counts a missing number as 0, so its entry carries what the base's number added.
-        entries[layout.offsets[i] + layout.axes[i].known] += base[i] * slopes[i]
+    for i, axis in enumerate(layout.axes):
+        if numeric[i] and axis.missing:
+            # A soft row counts a missing number as 0, so its entry carries what the base's number added.
+            entries[layout.offsets[i] + axis.known] += base[i] * slopes[i]
     return AdditiveTwin(layout, odds[0] - (base * numeric) @ slopes, slopes, entries)
 
 

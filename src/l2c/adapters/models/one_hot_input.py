@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
-from l2c.adapters import frames
+import l2c.adapters.frames as frames
 from l2c.core.layout import Axis, Layout, categorical_axis
 from l2c.core.schema import Schema
 from l2c.core.types import Cells

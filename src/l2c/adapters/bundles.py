@@ -1,0 +1,128 @@
+"""A fitted explainer as a folder: readable text, arrays without code, and a hash for every file.
+
+::
+
+    bundle/
+      manifest.json          what it is, the hash of each file, the model's fingerprint; sealed by its own hash
+      schema.toml            the features, as a person reads them
+      layout.json            the levels: cut points and representatives
+      arrays.safetensors     the networks and the input's scale
+
+It holds no training row and no pickle.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+from l2c.adapters.frames import FrameShape
+from l2c.adapters.seals import seal, sha256, unseal
+from l2c.adapters.settings import dump_schema, parse_schema
+from l2c.core.layout import Layout
+from l2c.core.types import Label, Probabilities
+from l2c.engine.encode import Encoder
+from l2c.engine.networks import from_arrays, to_arrays
+from l2c.engine.propose import Counterer
+from l2c.engine.recipe import Recipe
+from l2c.errors import L2CError, StoredFileError
+
+KIND = "l2c bundle"
+MANIFEST = "manifest.json"
+FILES = ("schema.toml", "layout.json", "arrays.safetensors")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bundle:
+    """All that an explainer needs beside the model itself."""
+
+    counterer: Counterer
+    shape: FrameShape
+    classes: tuple[Label, ...]
+    fingerprint: Probabilities
+    notes: Mapping[str, Any]
+
+
+def write_bundle(bundle: Bundle, folder: Path) -> None:
+    """Write a bundle, whole or not at all; an earlier bundle in its place is replaced, nothing else is."""
+    if folder.exists() and not (folder / MANIFEST).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StoredFileError(f"{folder} exists and is no bundle; choose another folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        for name, content in _contents(bundle).items():
+            (fresh / name).write_bytes(content)
+        if folder.exists():
+            shutil.rmtree(folder)
+        fresh.replace(folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def read_bundle(folder: Path) -> Bundle:
+    """Return the bundle in a folder, or raise if it is damaged, foreign or of another version."""
+    manifest = unseal(KIND, _read(folder / MANIFEST), str(folder / MANIFEST))
+    contents = {name: _read(folder / name) for name in FILES}
+    for name, content in contents.items():
+        if sha256(content) != manifest["files"].get(name):
+            raise StoredFileError(f"{folder / name} was altered: its content does not match the manifest")
+    try:
+        return _assembled(manifest, contents)
+    except (KeyError, TypeError, ValueError, L2CError) as error:
+        raise StoredFileError(f"{folder} cannot be read: {error}") from error
+
+
+def _contents(bundle: Bundle) -> dict[str, bytes]:
+    counterer = bundle.counterer
+    arrays = {
+        **to_arrays("generator", counterer.generator),
+        **to_arrays("selector", counterer.selector),
+        "encoder.mean": counterer.encoder.mean,
+        "encoder.scale": counterer.encoder.scale,
+        "fingerprint": bundle.fingerprint,
+    }
+    contents = {
+        "schema.toml": dump_schema(counterer.layout.schema).encode(),
+        "layout.json": json.dumps(counterer.layout.to_dict(), indent=1).encode(),
+        "arrays.safetensors": save_arrays(arrays),
+    }
+    manifest = {
+        "files": {name: sha256(content) for name, content in contents.items()},
+        "classes": list(bundle.classes),
+        "recipe": {name: getattr(counterer.recipe, name) for name in Recipe.__dataclass_fields__},
+        "shape": bundle.shape.to_dict(),
+        "notes": dict(bundle.notes),
+    }
+    return contents | {MANIFEST: seal(KIND, manifest).encode()}
+
+
+def _assembled(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Bundle:
+    schema = parse_schema(contents["schema.toml"].decode())
+    layout = Layout.from_dict(schema, json.loads(contents["layout.json"]))
+    arrays: dict[str, np.ndarray] = load_arrays(contents["arrays.safetensors"])
+    recipe = Recipe(**manifest["recipe"])
+    encoder = Encoder(layout, recipe.inputs, arrays["encoder.mean"], arrays["encoder.scale"])
+    networks = from_arrays("generator", arrays), from_arrays("selector", arrays)
+    return Bundle(
+        Counterer(layout, recipe, encoder, *networks),
+        FrameShape.from_dict(schema, manifest["shape"]),
+        tuple(manifest["classes"]),
+        arrays["fingerprint"],
+        manifest["notes"],
+    )
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StoredFileError(f"{path} cannot be read ({error.strerror}); is its folder a whole bundle?") from error

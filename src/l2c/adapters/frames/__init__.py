@@ -1,0 +1,32 @@
+"""The one seam to data frames: pandas, polars and Arrow in, the same kind out.
+
+`kinds` knows the libraries; `columns`, `summary` and `reading` go from a frame to cells; `making`, `shape` and
+`rebuilding` go from cells to a frame; `files` reads and writes them. Importing this teaches
+`core.table.summarise`, and so `Schema.infer`, data frames.
+"""
+
+from l2c.adapters.frames.files import read_file, replacing, write_file
+from l2c.adapters.frames.kinds import kind_of
+from l2c.adapters.frames.reading import Reading, RowProblem, read, strict
+from l2c.adapters.frames.rebuilding import decorate, features_of, height, index_of, rebuild
+from l2c.adapters.frames.shape import FrameShape, shape_of
+from l2c.adapters.frames.summary import summary_of
+
+__all__ = [
+    "FrameShape",
+    "Reading",
+    "RowProblem",
+    "decorate",
+    "features_of",
+    "height",
+    "index_of",
+    "kind_of",
+    "read",
+    "read_file",
+    "rebuild",
+    "replacing",
+    "shape_of",
+    "strict",
+    "summary_of",
+    "write_file",
+]

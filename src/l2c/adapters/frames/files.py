@@ -1,0 +1,79 @@
+"""Tables in CSV and Parquet files, written whole or not at all."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+import pyarrow as pa
+
+from l2c.errors import DataError, nearest
+
+SUFFIXES = (".csv", ".parquet")
+
+
+def read_file(path: str | Path) -> pd.DataFrame:
+    """Return the table in a CSV or Parquet file, as pandas reads it: an empty cell or "NA" is missing."""
+    path = Path(path)
+    suffix = _suffix(path)
+    if not path.is_file():
+        raise DataError(f"there is no file {str(path)!r}{_neighbour(path)}")
+    try:
+        frame = pd.read_csv(path) if suffix == ".csv" else pd.read_parquet(path)
+    except pd.errors.EmptyDataError:
+        raise DataError(f"file {str(path)!r} is empty") from None
+    except (pd.errors.ParserError, UnicodeDecodeError, pa.ArrowException) as error:
+        raise DataError(f"file {str(path)!r} is not a {suffix[1:]} file that can be read: {error}") from None
+    if frame.empty:
+        raise DataError(f"file {str(path)!r} has no rows")
+    return frame
+
+
+def write_file(frame: Any, path: str | Path) -> None:
+    """Write a frame of any kind to a CSV or Parquet file."""
+    path = Path(path)
+    suffix = _suffix(path)
+    data = nw.from_native(frame, eager_only=True)
+    with replacing(path) as draft:
+        if suffix == ".csv":
+            data.write_csv(draft)
+        else:
+            data.write_parquet(draft)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a draft to write to; it takes the place of `path` if all went well, and is removed if not.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(Path(folder) / "note.txt") as draft:
+    ...         _ = draft.write_text("done")
+    ...     (Path(folder) / "note.txt").read_text()
+    'done'
+    """
+    if not path.parent.is_dir():
+        raise DataError(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
+    draft = path.with_name(f".{secrets.token_hex(8)}-{path.name}")
+    try:
+        yield draft
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DataError(f"file {str(path)!r}: the name must end in .csv or .parquet{nearest(suffix, SUFFIXES)}")
+    return suffix
+
+
+def _neighbour(path: Path) -> str:
+    found = sorted(other.name for other in path.parent.glob("*")) if path.parent.is_dir() else []
+    return nearest(path.name, found)

@@ -1,0 +1,100 @@
+"""From cells to native columns of a given type, or the reason why the type cannot hold them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from l2c.adapters.frames.columns import Numbers
+from l2c.adapters.frames.stored import Dtype, FrameKind, is_text
+from l2c.core.feature import Feature
+from l2c.core.types import Label
+from l2c.errors import DataError
+
+
+def make(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any:
+    """Return the native column that holds a feature's cells, NaN as missing.
+
+    Raises
+    ------
+    DataError
+        If the type cannot hold a value: a category it lacks, a fraction in an integer column, and so on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from l2c.adapters.frames.kinds import KINDS
+    >>> job = Feature(name="job", kind="categorical", levels=("clerk", "nurse"))
+    >>> make(KINDS["pandas"], Dtype("category[object]", ("nurse", "clerk")), job, np.array([1.0])).tolist()
+    ['nurse']
+    """
+    target = kind.value_type(dtype)
+    values = _numbers(feature, dtype, cells, target) if feature.numeric else _levels(feature, dtype, cells, target)
+    if values.null_count and not kind.holds_missing(dtype):
+        raise DataError(f"{_stored(feature, dtype)} a missing value; convert the column to a nullable type")
+    return kind.column(values if dtype.categories is None else _categories(feature, dtype, values), dtype)
+
+
+def _numbers(feature: Feature, dtype: Dtype, cells: Numbers, target: pa.DataType | None) -> pa.Array:
+    natural = pa.int64() if feature.integer else pa.float64()
+    return _hold(pa.array(cells, from_pandas=True), target or natural, feature, dtype)
+
+
+def _levels(feature: Feature, dtype: Dtype, cells: Numbers, target: pa.DataType | None) -> pa.Array:
+    """Return each cell's level; a level that no cell has need not fit the type."""
+    codes = pa.array(cells, from_pandas=True).cast(pa.int32())
+    used = set(codes.unique().to_pylist())
+    levels = pa.array([level if code in used else None for code, level in enumerate(feature.levels)])
+    return _hold(levels, target or levels.type, feature, dtype).take(codes)
+
+
+def _hold(values: pa.Array, target: pa.DataType, feature: Feature, dtype: Dtype) -> pa.Array:
+    held = _cast(values, target)
+    if held is None:
+        singles = (values.slice(place, 1) for place in range(len(values)))
+        first = next(single for single in singles if _cast(single, target) is None)
+        raise DataError(_cannot_hold(feature, dtype, first[0].as_py(), target))
+    return held
+
+
+def _cast(values: pa.Array, target: pa.DataType) -> pa.Array | None:
+    """Return the values in another type, or None if it cannot hold one of them; floats may round."""
+    if values.null_count == len(values):
+        return pa.nulls(len(values), target)
+    if is_text(values.type) or is_text(target):
+        return values.cast(target) if is_text(values.type) and is_text(target) else None
+    try:
+        # Arrow casts integers to wide decimals only; every number goes through float64, which cells are.
+        held = (values.cast(pa.float64()) if pa.types.is_decimal(target) else values).cast(target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    same = pa.types.is_floating(target) or held.cast(pa.float64(), safe=False).equals(
+        values.cast(pa.float64(), safe=False)
+    )
+    return held if same else None
+
+
+def _categories(feature: Feature, dtype: Dtype, values: pa.Array) -> pa.DictionaryArray:
+    """Return values as indices into the declared categories."""
+    categories = pa.array(list(dtype.categories or ()), type=values.type)
+    places = pc.index_in(values, value_set=categories)
+    if places.null_count > values.null_count:
+        unknown = pc.filter(values, pc.and_(places.is_null(), values.is_valid()))[0].as_py()
+        raise DataError(f"column {feature.name!r} has no category {unknown!r}; add it to the column's categories")
+    return pa.DictionaryArray.from_arrays(places, categories)
+
+
+def _cannot_hold(feature: Feature, dtype: Dtype, value: Label, target: pa.DataType) -> str:
+    fraction = isinstance(value, float) and not value.is_integer()
+    remedy = (
+        "declare it integer = true, or convert the column to float"
+        if fraction and feature.numeric and pa.types.is_integer(target)
+        else "convert the column to a type that can"
+    )
+    return f"{_stored(feature, dtype)} {value!r}; {remedy}"
+
+
+def _stored(feature: Feature, dtype: Dtype) -> str:
+    return f"column {feature.name!r} is stored as {dtype.name} and cannot hold"

@@ -1,0 +1,205 @@
+"""From a frame to cells: whole-table problems raise at once, single bad cells are told row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from l2c.adapters.frames.columns import (
+    Numbers,
+    arrays,
+    encoded,
+    family,
+    is_missing,
+    naming_problems,
+    numbers,
+    size_problems,
+    unique_names,
+)
+from l2c.adapters.frames.kinds import library_of
+from l2c.core.feature import Feature
+from l2c.core.schema import Schema
+from l2c.core.types import Cells, Mask
+from l2c.errors import DataError, nearest
+
+SHOWN = 20
+"""How many bad cells an error lists before it counts the rest."""
+
+SUGGESTIONS = 100
+"""How many unknown values of a column get a suggestion: each is compared with every level, which is slow."""
+
+_UNKNOWN = -1.0
+"""The code of a value that is no level, until it is told as a problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowProblem:
+    """A cell that cannot be read: its row's position, its column, and a sentence that names both."""
+
+    row: int
+    column: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """A frame as cells in the schema's order, and the cells that could not be read.
+
+    Parameters
+    ----------
+    cells
+        Numbers and level indices, NaN where missing; a row with a bad cell is all NaN.
+    problems
+        The bad cells, by row.
+    bad_rows
+        Which rows have one.
+    """
+
+    cells: Cells
+    problems: tuple[RowProblem, ...]
+    bad_rows: Mask
+
+    @property
+    def sentences(self) -> dict[int, list[str]]:
+        """What is wrong with each bad row, by its position."""
+        found: dict[int, list[str]] = {}
+        for problem in self.problems:
+            found.setdefault(problem.row, []).append(problem.sentence)
+        return found
+
+
+def read(frame: Any, schema: Schema) -> Reading:
+    """Return a frame as cells, whatever the order of its columns; the target is left out.
+
+    Raises
+    ------
+    DataError
+        With every problem of the table as a whole: its columns' names and types, or no rows at all.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> schema = Schema((Feature(name="age", kind="numeric"), Feature(name="job", kind="categorical",
+    ...                                                               levels=("clerk", "nurse"))))
+    >>> reading = read(pd.DataFrame({"job": ["nurse", "nurs"], "age": [30, 40]}), schema)
+    >>> reading.cells[0]
+    array([30.,  1.])
+    >>> reading.problems[0].sentence
+    "column 'job', row 1: 'nurs' is not a known level; did you mean 'nurse'?"
+    """
+    kind = library_of(frame)
+    names = kind.names(frame)
+    problems = [*naming_problems(names), *_matching_problems(names, schema), *size_problems(frame)]
+    found = arrays(frame, kind, (name for name in unique_names(names) if name in schema.names), problems)
+    problems += [problem for name, array in found.items() for problem in _type_problems(schema[name], array)]
+    if problems:
+        raise DataError(problems)
+    columns = [_column(feature, found[feature.name]) for feature in schema.features]
+    return _reading(
+        np.column_stack([cells for cells, _ in columns]),
+        sorted((problem for _, told in columns for problem in told), key=lambda problem: problem.row),
+    )
+
+
+def strict(reading: Reading) -> Cells:
+    """Return the cells of a reading without a bad one, or raise with the first bad cells and a count."""
+    sentences = [problem.sentence for problem in reading.problems]
+    if len(sentences) > SHOWN:
+        raise DataError([*sentences[:SHOWN], f"and {len(sentences) - SHOWN} more"])
+    if sentences:
+        raise DataError(sentences)
+    return reading.cells
+
+
+def _reading(cells: Cells, problems: Sequence[RowProblem]) -> Reading:
+    bad_rows = np.zeros(len(cells), dtype=bool)
+    bad_rows[[problem.row for problem in problems]] = True
+    cells[bad_rows] = np.nan
+    return Reading(cells, tuple(problems), bad_rows)
+
+
+def _matching_problems(names: Sequence[Any], schema: Schema) -> Iterator[str]:
+    texts = [name for name in dict.fromkeys(names) if isinstance(name, str)]
+    absent = [name for name in schema.names if name not in texts]
+    for name in absent:
+        yield f"column {name!r} is missing, but the schema declares it"
+    for name in texts:
+        if name not in schema.names and name != schema.target:
+            yield f"column {name!r} is not in the schema{nearest(name, absent) or '; drop it, or declare it'}"
+
+
+def _type_problems(feature: Feature, array: pa.Array) -> Iterator[str]:
+    """Yield the first value of a numeric feature's column that is of another type."""
+    if feature.numeric and family(array) in ("text", "boolean"):
+        values = list(enumerate(array.to_pylist()))
+        known = [(row, value) for row, value in values if not is_missing(value)]
+        wrong = [(row, value) for row, value in known if not _parses(value)]
+        for row, value in (wrong or known)[:1]:
+            phrase = "is not a number" if wrong else "is a text, not a number"
+            yield _problem(feature, row, f"{value!r} {phrase}; {_declared(feature, 'numeric')}").sentence
+
+
+def _parses(value: str | bool) -> bool:
+    try:
+        return isinstance(value, str) and not np.isnan(float(value))
+    except ValueError:
+        return False
+
+
+def _column(feature: Feature, array: pa.Array) -> tuple[Numbers, list[RowProblem]]:
+    cells = numbers(array) if feature.numeric else _codes(feature, array)
+    problems = _number_problems(feature, cells) if feature.numeric else _level_problems(feature, array, cells)
+    return cells, [*problems, *_missing_problems(feature, cells)]
+
+
+def _codes(feature: Feature, array: pa.Array) -> Numbers:
+    """Return the index of each value's level, NaN where missing, `_UNKNOWN` where there is none."""
+    distinct = encoded(array)
+    known = {level: float(code) for code, level in enumerate(feature.levels)}
+    codes = [np.nan if is_missing(value) else known.get(value, _UNKNOWN) for value in distinct.dictionary.to_pylist()]
+    return np.array([*codes, np.nan])[distinct.indices.fill_null(len(codes)).to_numpy()]
+
+
+def _level_problems(feature: Feature, array: pa.Array, codes: Numbers) -> Iterator[RowProblem]:
+    rows = np.flatnonzero(codes == _UNKNOWN)
+    phrases: dict[object, str] = {}
+    for row, value in zip(rows, array.take(pa.array(rows)).to_pylist(), strict=True):
+        if value not in phrases:
+            suggestion = nearest(value, feature.levels) if len(phrases) < SUGGESTIONS else ""
+            phrases[value] = f"{value!r} is not a known level{suggestion or _some_levels(feature)}"
+        yield _problem(feature, row, phrases[value])
+
+
+def _some_levels(feature: Feature) -> str:
+    more = ", …" if len(feature.levels) > 5 else ""
+    return f"; known are {', '.join(map(repr, feature.levels[:5]))}{more}"
+
+
+def _number_problems(feature: Feature, values: Numbers) -> Iterator[RowProblem]:
+    for row in np.flatnonzero(np.isinf(values)):
+        yield _problem(feature, row, f"{values[row]} is not a finite number")
+    if feature.integer:
+        for row in np.flatnonzero((values != np.trunc(values)) & ~np.isnan(values)):
+            yield _problem(feature, row, f"{values[row]} is not whole; {_declared(feature, 'integer')}")
+
+
+def _missing_problems(feature: Feature, cells: Numbers) -> Iterator[RowProblem]:
+    if not feature.missing:
+        for row in np.flatnonzero(np.isnan(cells)):
+            yield _problem(
+                feature,
+                row,
+                "missing, but the schema says it never is; fill it in, or declare missing = true",
+            )
+
+
+def _problem(feature: Feature, row: int | np.integer[Any], phrase: str) -> RowProblem:
+    return RowProblem(int(row), feature.name, f"column {feature.name!r}, row {row}: {phrase}")
+
+
+def _declared(feature: Feature, what: str) -> str:
+    return f"the schema declares {feature.name!r} {what}"

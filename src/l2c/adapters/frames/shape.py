@@ -1,0 +1,67 @@
+"""The shape of a frame, apart from its values: enough to build rows of the same columns from cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from l2c.adapters.frames.kinds import KINDS, library_of
+from l2c.adapters.frames.making import make
+from l2c.adapters.frames.stored import Dtype
+from l2c.core.schema import Schema
+from l2c.core.types import Cells
+
+
+@dataclass(frozen=True, slots=True)
+class FrameShape:
+    """The kind of a frame and its feature columns, in its own order, with their types.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> rows = pd.DataFrame({"job": pd.Categorical(["clerk", "nurse"]), "hours": [38, 40]})
+    >>> shape = shape_of(rows, Schema.infer(rows))
+    >>> shape.build(np.array([[1.0, 0.0]])).dtypes.astype(str).to_dict()
+    {'job': 'category', 'hours': 'int64'}
+    """
+
+    kind: str
+    schema: Schema
+    columns: tuple[tuple[str, Dtype], ...]
+
+    def build(self, cells: Cells) -> Any:
+        """Return a native frame that holds these cells, given in the schema's order."""
+        kind = KINDS[self.kind]
+        return kind.frame(
+            {
+                name: make(kind, dtype, self.schema[name], cells[:, self.schema.index(name)])
+                for name, dtype in self.columns
+            }
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the shape as plain data; the schema is kept apart."""
+        return {
+            "kind": self.kind,
+            "columns": [{"name": name} | dtype.to_dict() for name, dtype in self.columns],
+        }
+
+    @classmethod
+    def from_dict(cls, schema: Schema, data: Mapping[str, Any]) -> FrameShape:
+        """Return the shape that `to_dict` wrote for this schema."""
+        columns = tuple((column["name"], Dtype.from_dict(column)) for column in data["columns"])
+        return cls(data["kind"], schema, columns)
+
+
+def shape_of(frame: Any, schema: Schema) -> FrameShape:
+    """Return the shape of a frame that `read` accepts."""
+    kind = library_of(frame)
+    return FrameShape(
+        kind.name, schema, tuple((name, kind.dtype_of(frame[name])) for name in feature_columns(frame, schema))
+    )
+
+
+def feature_columns(frame: Any, schema: Schema) -> list[str]:
+    """Return the names of the schema's columns in the frame's own order."""
+    return [name for name in library_of(frame).names(frame) if name in schema.names]

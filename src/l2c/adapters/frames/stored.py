@@ -1,0 +1,144 @@
+"""How a column is stored, in words that a file can keep, and what each kind of frame must be able to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Int64
+
+from l2c.core.types import Label
+
+Positions = Int64[np.ndarray, " rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    """The type of a column, in its library's own words.
+
+    Parameters
+    ----------
+    name
+        The type's name, enough to find it again, such as `int64`, `Enum` or `category[str]`.
+    categories, ordered
+        The declared categories of a type that has them.
+    none
+        Whether an object column says None, and not NaN, for a missing value: models tell them apart.
+    """
+
+    name: str
+    categories: tuple[Label, ...] | None = None
+    ordered: bool = False
+    none: bool = False
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the type as plain data, without what is at its default.
+
+        >>> Dtype("Enum", ("low", "high"), ordered=True).to_dict()
+        {'dtype': 'Enum', 'categories': ['low', 'high'], 'ordered': True}
+        """
+        data: dict[str, object] = {"dtype": self.name}
+        if self.categories is not None:
+            data |= {"categories": list(self.categories), "ordered": self.ordered}
+        return data | ({"none": True} if self.none else {})
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Dtype:
+        """Return the type that `to_dict` wrote."""
+        categories = data.get("categories")
+        return cls(
+            data["dtype"],
+            None if categories is None else tuple(categories),
+            data.get("ordered", False),
+            data.get("none", False),
+        )
+
+
+class FrameKind(Protocol):
+    """A data frame library; native columns and frames are its own objects."""
+
+    @property
+    def name(self) -> str: ...
+
+    def names(self, frame: Any) -> list[Any]:
+        """Return the column names as they are, repeated and odd ones too."""
+        ...
+
+    def arrow(self, column: Any) -> pa.Array:
+        """Return a native column as Arrow; raises what Arrow raises for values it does not know."""
+        ...
+
+    def dtype_of(self, column: Any) -> Dtype: ...
+
+    def value_type(self, dtype: Dtype) -> pa.DataType | None:
+        """Return the Arrow type of a column's values, or None if it holds any object."""
+        ...
+
+    def holds_missing(self, dtype: Dtype) -> bool: ...
+
+    def column(self, values: pa.Array, dtype: Dtype) -> Any:
+        """Return a native column of values that have `value_type`, or are encoded by the categories."""
+        ...
+
+    def gather(self, column: Any, extra: Any, index: Positions) -> Any:
+        """Return the values at these places of `column` with `extra` behind it."""
+        ...
+
+    def frame(self, columns: Mapping[str, Any]) -> Any: ...
+
+    def labels(self, frame: Any) -> list[Any] | None:
+        """Return the row labels where there are any but the positions."""
+        ...
+
+
+def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return an Arrow column in one piece, its dictionaries united."""
+    if isinstance(column, pa.Array):
+        return column
+    return column.unify_dictionaries().combine_chunks()
+
+
+def arrow_dtype(column: pa.Array) -> Dtype:
+    """Return how an Arrow column is stored.
+
+    >>> arrow_dtype(pa.array(["b", "a"]).dictionary_encode()).categories
+    ('b', 'a')
+    """
+    if not pa.types.is_dictionary(column.type):
+        return Dtype(str(column.type))
+    return Dtype(str(column.type), tuple(column.dictionary.to_pylist()), column.type.ordered)
+
+
+def arrow_type(name: str) -> pa.DataType:
+    """Return the Arrow type with this name.
+
+    >>> arrow_type("dictionary<values=decimal128(5, 2), indices=int8, ordered=1>").value_type
+    Decimal128Type(decimal128(5, 2))
+    """
+    if found := re.fullmatch(r"dictionary<values=(.+), indices=(\w+), ordered=([01])>", name):
+        values, indices, ordered = found.groups()
+        return pa.dictionary(arrow_type(indices), arrow_type(values), ordered == "1")
+    if found := re.fullmatch(r"(decimal\d+)\((\d+), (-?\d+)\)", name):
+        decimal, precision, scale = found.groups()
+        return getattr(pa, decimal)(int(precision), int(scale))
+    return pa.type_for_alias(name)
+
+
+def arrow_column(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return values with the index type and order flag that a dictionary type declares; others as they are."""
+    if not pa.types.is_dictionary(kind):
+        return values
+    return pa.DictionaryArray.from_arrays(values.indices.cast(kind.index_type), values.dictionary, ordered=kind.ordered)
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values behind a dictionary, or the type itself."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -1,0 +1,228 @@
+"""The command line: `l2c demo`, `schema infer`, `fit`, `explain`, `datasets`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from l2c.adapters import datasets
+from l2c.app import demo as demonstration
+from l2c.app import service
+from l2c.app.explanations import Explanations
+from l2c.app.l2c import Progress as Report
+from l2c.errors import L2CError
+
+cli = typer.Typer(
+    help="Counterfactual explanations: what could be different, so that the answer changes?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+schema_cli = typer.Typer(help="Describe the features of a table.", no_args_is_help=True)
+datasets_cli = typer.Typer(help="The embedded data sets.", no_args_is_help=True)
+cli.add_typer(schema_cli, name="schema")
+cli.add_typer(datasets_cli, name="datasets")
+
+PIPE_WIDTH = 140
+"""Columns of a table when no terminal says how many there are."""
+
+err_console = Console(stderr=True)
+out_console = Console() if Console().is_terminal else Console(width=PIPE_WIDTH)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+Data = Annotated[Path, typer.Option("--data", help="Rows, as .csv or .parquet.")]
+Model = Annotated[str, typer.Option("--model", help="The model, as package.module:object.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")]
+Names = Annotated[list[str] | None, typer.Option(help="A feature's name; may be given several times.")]
+
+
+def main() -> None:
+    """Run the command line; a problem is told in a sentence, and the exit code is 1."""
+    try:
+        cli()
+    except L2CError as error:
+        _refuse(error)
+
+
+def _refuse(error: L2CError) -> NoReturn:
+    err_console.print("[bold red]l2c:[/]", end=" ")
+    err_console.print(str(error), markup=False, highlight=False, soft_wrap=True)
+    raise SystemExit(1)
+
+
+@cli.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder for the found set.")] = Path("demo"),
+    person: Annotated[int | None, typer.Option(help="The test applicant to show; by default a refused one.")] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="Counterfactuals for each applicant.")] = 100,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Explain the German Credit applicants, end to end."""
+    with _progress("learning", quiet=as_json) as learning, _progress("explaining", quiet=as_json) as explaining:
+        shown = demonstration.run(out, n=n, seed=seed, learning=learning, explaining=explaining)
+    if as_json:
+        _print_json(shown.to_dict())
+    else:
+        for part in demonstration.tables(shown, person):
+            out_console.print(part)
+
+
+@schema_cli.command("infer")
+def schema_infer(
+    data: Data,
+    out: Annotated[Path, typer.Option(help="Where to write the schema, as TOML.")],
+    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None,
+    immutable: Names = None,
+    rises: Names = None,
+    falls: Names = None,
+    quasi: Names = None,
+    sensitive: Names = None,
+    bins: Annotated[int, typer.Option(help="The most bins of a number.")] = 4,
+    as_json: AsJson = False,
+) -> None:
+    """Write a first schema for a table; look at it, and edit what it could not know."""
+    schema = service.infer_schema(
+        data, out, target=target, immutable=immutable or (), rises=rises or (), falls=falls or (),
+        quasi=quasi or (), sensitive=sensitive or (), bins=bins,
+    )  # fmt: skip
+    if as_json:
+        _print_json(schema.to_dict())
+        return
+    table = Table("feature", "kind", "levels", "moves", "role", title=f"{out}", title_justify="left")
+    for feature in schema.features:
+        levels = "bins" if feature.numeric else str(len(feature.levels))
+        table.add_row(feature.title, feature.kind, levels, feature.moves, feature.role)
+    out_console.print(table)
+
+
+@cli.command()
+def fit(
+    data: Data,
+    schema: Annotated[Path, typer.Option(help="The schema, as TOML.")],
+    model: Model,
+    out: Annotated[Path, typer.Option(help="The folder for the bundle.")],
+    preset: Annotated[
+        service.Preset, typer.Option(help="The settings: ours, or those of the paper's text.")
+    ] = "default",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Learn an explainer for a model, and save it as a bundle."""
+    with _progress("learning", quiet=as_json) as report:
+        explainer = service.fit_bundle(data, schema, model, out, preset=preset, seed=seed, progress=report)
+    if as_json:
+        _print_json({"bundle": str(out), **explainer.bundle.notes})
+    else:
+        out_console.print(f"{out}: {explainer.training}", highlight=False)
+
+
+@cli.command()
+def explain(
+    bundle: Annotated[Path, typer.Option(help="The bundle that `l2c fit` wrote.")],
+    model: Model,
+    data: Data,
+    out: Annotated[Path, typer.Option(help="found.parquet (everything) or found.csv (the long table).")],
+    n: Annotated[int, typer.Option("-n", help="Counterfactuals for each row.")] = 100,
+    desired: Annotated[str | None, typer.Option(help="The class to reach; by default the other of two.")] = None,
+    tries: Annotated[int | None, typer.Option(help="The most proposals for one row.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="The most time in all.")] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Find counterfactuals for every row of a file."""
+    with _progress("explaining", quiet=as_json) as report:
+        found = service.explain_file(
+            bundle,
+            model,
+            data,
+            out,
+            n=n,
+            seed=seed,
+            desired=desired,
+            tries=tries,
+            seconds=seconds,
+            progress=report,
+        )
+    if as_json:
+        _print_json({"found": str(out), **_summary(found)})
+        return
+    out_console.print(f"{out}: {len(found)} counterfactuals", highlight=False)
+    for status, count in service.status_counts(found).items():
+        out_console.print(f"  {count} rows {status}", highlight=False)
+    for row, outcome in enumerate(found.outcomes):
+        if outcome.status == "bad_input":
+            out_console.print(f"  {outcome.sentence or row}", markup=False, highlight=False)
+
+
+@datasets_cli.command("list")
+def datasets_list(as_json: AsJson = False) -> None:
+    """List the embedded data sets, with citation and licence."""
+    loaded = [datasets.load(name) for name in datasets.names()]
+    if as_json:
+        _print_json([_described(data) for data in loaded])
+        return
+    table = Table("name", "what", "train / test rows", "features", "licence", "cite")
+    for data in loaded:
+        sizes = f"{len(data.train):,} / {len(data.test):,}"
+        table.add_row(data.name, data.title, sizes, str(len(data.schema.features)), data.licence, data.citation)
+    out_console.print(table)
+
+
+@datasets_cli.command("export")
+def datasets_export(
+    name: Annotated[str, typer.Argument(help="One of `l2c datasets list`.")],
+    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path(),
+) -> None:
+    """Write a data set as CSV files, with its schema."""
+    files = service.export_dataset(name, out)
+    for path in (files.train, files.test, files.schema):
+        out_console.print(str(path), highlight=False)
+
+
+@contextmanager
+def _progress(verb: str, *, quiet: bool) -> Iterator[Report | None]:
+    """Give a report that draws a bar with the time left, on a terminal; in a pipe there is none."""
+    if quiet or not err_console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err_console, transient=True) as bar:
+        task = bar.add_task(verb, total=None, visible=False)
+
+        def report(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, visible=True)
+
+        yield report
+
+
+def _summary(found: Explanations) -> dict[str, Any]:
+    return {
+        "counterfactuals": len(found),
+        "outcomes": service.status_counts(found),
+        "scores": found.scores().to_dict(),
+        "notes": dict(found.notes),
+    }
+
+
+def _described(data: datasets.Dataset) -> dict[str, Any]:
+    return {
+        "name": data.name,
+        "title": data.title,
+        "train": len(data.train),
+        "test": len(data.test),
+        "features": len(data.schema.features),
+        "licence": data.licence,
+        "citation": data.citation,
+    }
+
+
+def _print_json(data: object) -> None:
+    typer.echo(json.dumps(data, indent=1, ensure_ascii=False))

@@ -1,0 +1,127 @@
+"""What `explain` returns: the counterfactuals as a frame, the outcomes, the scores, a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from l2c.adapters import frames, records
+from l2c.adapters.models import as_blackbox
+from l2c.app.display import as_html, sheets
+from l2c.core.blackbox import BlackBox, decide
+from l2c.core.explanation import Outcome, Released
+from l2c.core.schema import Schema
+from l2c.core.types import Cells
+from l2c.errors import InputError
+from l2c.evaluate.plausibility import Reference
+from l2c.evaluate.scorecard import Scorecard, scorecard
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanations:
+    """Counterfactuals for a batch of rows, and how each row ended.
+
+    Parameters
+    ----------
+    released
+        The numbers: input rows, counterfactuals, outcomes.
+    frame
+        The input's feature columns, as the caller gave them.
+    index
+        The input's own row labels, where it has any.
+    notes
+        The seed, the versions and the model's fingerprint with which it was made.
+    """
+
+    released: Released
+    frame: Any
+    index: Sequence[object] | None
+    notes: Mapping[str, Any]
+    _blackbox: BlackBox | None = None
+
+    @property
+    def schema(self) -> Schema:
+        return self.released.layout.schema
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """One per input row: how it ended, and a sentence."""
+        return self.released.outcomes
+
+    def __len__(self) -> int:
+        """Return the number of counterfactuals."""
+        return len(self.released.row)
+
+    def to_frame(self) -> Any:
+        """Return the counterfactuals as a long frame of the input's kind.
+
+        Columns: `row` (the position of the input row), `rank` (from 1 on), `index` (the input's own label, where
+        it has one), the features in the caller's units and dtypes, `prediction` and `probability`.
+        """
+        return records.long_frame(self.features(), self.released, self.index)
+
+    def features(self) -> Any:
+        """Return the counterfactuals' features alone, ready for the model."""
+        released = self.released
+        changed = released.cells != released.factual[released.row]
+        both_missing = np.isnan(released.cells) & np.isnan(released.factual[released.row])
+        return frames.rebuild(self.frame, self.schema, released.row, released.cells, changed & ~both_missing)
+
+    def scores(self, reference: Any = None, held_out: Any = None) -> Scorecard:
+        """Return the metrics of the release.
+
+        Parameters
+        ----------
+        reference
+            Real rows, usually the training frame, to measure plausibility against; without it, it is left out.
+        held_out
+            Real rows that the reference does not hold; they say how far apart real people are. By default the
+            input rows of this release.
+        """
+        if reference is None:
+            return scorecard(self.released)
+        fit = frames.strict(frames.read(reference, self.schema))
+        if held_out is None:
+            rest = self.released.factual[self.released.current >= 0]
+        else:
+            rest = frames.strict(frames.read(held_out, self.schema))
+        return scorecard(self.released, Reference(fit, self._class_of(fit), rest, self._class_of(rest)))
+
+    def _class_of(self, cells: Cells) -> np.ndarray:
+        if self._blackbox is None:
+            raise InputError("plausibility asks the model about the reference rows: l2c.read(path, model=model)")
+        return decide(self._blackbox.proba(cells))
+
+    def write(self, path: str | Path) -> None:
+        """Write everything to a Parquet file, whole or not at all; `l2c.read` reads it back."""
+        records.write(Path(path), self.released, self.features(), self.frame, self.index, self.notes)
+
+    def __repr__(self) -> str:
+        counts = Counter(outcome.status for outcome in self.outcomes)
+        statuses = ", ".join(f"{count} {status}" for status, count in counts.items())
+        return f"<Explanations: {len(self)} counterfactuals for {len(self.outcomes)} rows ({statuses})>"
+
+    def _repr_html_(self) -> str:
+        return as_html(sheets(self.released, rows=3, ranks=5), repr(self))
+
+
+def read(path: str | Path, *, model: object = None) -> Explanations:
+    """Return the explanations in a file that `Explanations.write` wrote.
+
+    Parameters
+    ----------
+    model
+        The model that was explained; needed only to measure plausibility again.
+    """
+    record = records.read(Path(path))
+    blackbox = None
+    if model is not None:
+        shape = frames.shape_of(record.frame, record.released.layout.schema)
+        readable = record.released.factual[record.released.current >= 0]
+        blackbox = as_blackbox(model, shape, readable[:1])
+    return Explanations(record.released, record.frame, record.index, record.notes, blackbox)

@@ -1,0 +1,752 @@
+"""The seam to data frames: what is read, what comes back, and what is said about frames that do not fit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import polars as pl
+import polars.testing
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from l2c.adapters import frames
+from l2c.adapters.frames import FrameShape, read, rebuild, shape_of, strict
+from l2c.core.feature import Feature
+from l2c.core.schema import Schema
+from l2c.core.table import Column, summarise
+from l2c.errors import DataError
+
+AGE = Feature(name="age", kind="numeric", integer=True, missing=True)
+PAY = Feature(name="pay", kind="numeric", missing=True)
+JOB = Feature(name="job", kind="categorical", levels=("nurse", "clerk", "engineer"), missing=True)
+SICK = Feature(name="sick", kind="binary", levels=(False, True), missing=True)
+GRADE = Feature(name="grade", kind="ordinal", levels=(1, 2, 3), missing=True)
+PEOPLE = Schema((AGE, PAY, JOB, SICK), target="paid")
+
+MAKERS = {"pandas": pd.DataFrame, "polars": partial(pl.DataFrame, strict=False), "arrow": pa.table}
+
+
+@pytest.fixture(params=MAKERS)
+def make(request: pytest.FixtureRequest) -> Any:
+    return MAKERS[request.param]
+
+
+def problems_of(action: Any, *arguments: Any) -> list[str]:
+    with pytest.raises(DataError) as caught:
+        action(*arguments)
+    return list(caught.value.problems)
+
+
+def take(frame: Any, rows: list[int]) -> Any:
+    if isinstance(frame, pd.DataFrame):
+        return frame.iloc[rows].reset_index(drop=True)
+    return frame[rows] if isinstance(frame, pl.DataFrame) else frame.take(pa.array(rows, pa.int64()))
+
+
+def assert_same(left: Any, right: Any) -> None:
+    """Assert that two frames are of one kind and have the same columns, types, categories and values."""
+    assert type(left) is type(right)
+    if isinstance(left, pd.DataFrame):
+        pd.testing.assert_frame_equal(left, right, check_column_type=False)
+    elif isinstance(left, pl.DataFrame):
+        pl.testing.assert_frame_equal(left, right, check_exact=True)
+    else:
+        assert left.schema == right.schema
+        assert left.to_pylist() == right.to_pylist()
+        for name in left.column_names:
+            if pa.types.is_dictionary(left.schema.field(name).type):
+                categories = [table[name].combine_chunks().dictionary.to_pylist() for table in (left, right)]
+                assert categories[0] == categories[1]
+
+
+def values(frame: Any, name: str) -> list[Any]:
+    return frame[name].to_pylist() if isinstance(frame, pa.Table) else list(frame[name])
+
+
+# What a column is
+
+
+def test_a_column_is_summarised_alike_in_every_kind_of_frame(make: Any) -> None:
+    summary = summarise(
+        make(
+            {
+                "age": [30, 25, 30],
+                "pay": [2.0, 1.0, None],
+                "job": ["nurse", None, "clerk"],
+                "sick": [True, False, True],
+            }
+        )
+    )
+    assert summary.rows == 3
+    assert summary.columns == (
+        Column("age", "integer", (25, 30)),
+        Column("pay", "float", (1.0, 2.0), missing=True),
+        Column("job", "text", ("clerk", "nurse"), missing=True),
+        Column("sick", "boolean", (False, True)),
+    )
+    assert [type(column.values[0]) for column in summary.columns] == [int, float, str, bool]
+
+
+@pytest.mark.parametrize(
+    ("frame", "ordered"),
+    [
+        (pd.DataFrame({"x": pd.Categorical(["b"], ["c", "b", "a"])}), False),
+        (pd.DataFrame({"x": pd.Categorical(["b"], ["c", "b", "a"], ordered=True)}), True),
+        (pl.DataFrame({"x": ["b"]}, schema={"x": pl.Enum(["c", "b", "a"])}), True),
+        (pa.table({"x": pa.DictionaryArray.from_arrays([1], ["c", "b", "a"])}), False),
+        (pa.table({"x": pa.DictionaryArray.from_arrays([1], ["c", "b", "a"], ordered=True)}), True),
+    ],
+)
+def test_declared_categories_keep_their_order_used_or_not(frame: Any, ordered: bool) -> None:
+    assert summarise(frame).columns == (Column("x", "text", ("c", "b", "a"), ordered=ordered),)
+
+
+def test_a_polars_categorical_declares_nothing_so_its_own_values_are_sorted() -> None:
+    others = pl.Series(["z", "y"], dtype=pl.Categorical)
+    frame = pl.DataFrame({"x": ["c", "a", "c"]}, schema={"x": pl.Categorical})
+    assert len(others) == 2
+    assert summarise(frame).columns == (Column("x", "text", ("a", "c")),)
+
+
+def test_numbers_as_categories_are_categories() -> None:
+    frame = pd.DataFrame({"x": pd.Categorical([2, 1])})
+    assert summarise(frame).columns == (Column("x", "text", (1, 2)),)
+
+
+@pytest.mark.parametrize(
+    ("series", "column"),
+    [
+        (pd.Series([2, None, 1], dtype="Int64"), Column("x", "integer", (1, 2), missing=True)),
+        (pd.Series([2, None, 1], dtype="int8[pyarrow]"), Column("x", "integer", (1, 2), missing=True)),
+        (pd.Series([2, 1], dtype="uint8"), Column("x", "integer", (1, 2))),
+        (pd.Series([2.0, np.nan, 1.0]), Column("x", "float", (1.0, 2.0), missing=True)),
+        (pd.Series([1.5, None], dtype="Float32"), Column("x", "float", (1.5,), missing=True)),
+        (pd.Series([True, None], dtype="boolean"), Column("x", "boolean", (True,), missing=True)),
+        (pd.Series(["b", np.nan, "a"], dtype=object), Column("x", "text", ("a", "b"), missing=True)),
+        (pd.Series(["b", None], dtype="string"), Column("x", "text", ("b",), missing=True)),
+        (pd.Series([2, None, 1], dtype=object), Column("x", "integer", (1, 2), missing=True)),
+        (pd.Series([Decimal("0.1"), None], dtype=object), Column("x", "float", (0.1,), missing=True)),
+        (pl.Series([0.5, float("nan")]), Column("x", "float", (0.5,), missing=True)),
+        (pl.Series([Decimal("0.1")]), Column("x", "float", (0.1,))),
+        (pa.chunked_array([[0.5], [float("nan")]]), Column("x", "float", (0.5,), missing=True)),
+        (pa.chunked_array([pa.array([Decimal("0.1")])]), Column("x", "float", (0.1,))),
+        (pa.chunked_array([pa.array([2, 1], pa.uint64())]), Column("x", "integer", (1, 2))),
+    ],
+    ids=lambda given: given.name if isinstance(given, Column) else str(getattr(given, "dtype", "arrow")),
+)
+def test_a_column_is_what_its_values_are(series: Any, column: Column) -> None:
+    kind = {pd.Series: "pandas", pl.Series: "polars", pa.ChunkedArray: "arrow"}[type(series)]
+    assert summarise(MAKERS[kind]({"x": series})).columns == (column,)
+
+
+def test_every_column_of_no_use_is_named_with_what_to_do() -> None:
+    frame = pd.DataFrame(
+        {
+            "when": pd.date_range("2020-01-01", periods=2, unit="s"),
+            "age": [30, 40],
+            "tags": [["a"], ["b"]],
+            "mixed": pd.Series([1, "a"], dtype=object),
+            "huge": pd.Series([2**70, 1], dtype=object),
+            "band": pd.cut([1.0, 2.0], 2),
+        }
+    )
+    assert problems_of(summarise, frame) == [
+        "column 'when' holds timestamp[s] values; convert it to a number or text",
+        "column 'tags' holds list<item: string> values; convert it to a number or text",
+        "column 'mixed' holds values of mixed or unknown types (object); convert it to a number or text",
+        "column 'huge' holds values of mixed or unknown types (object); convert it to a number or text",
+        "column 'band' holds extension<pandas.interval<ArrowIntervalType>> values; convert it to a number or text",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("frame", "what"),
+    [
+        (pl.DataFrame({"x": [{"a": 1}]}), "struct<a: int64> values"),
+        (pl.DataFrame({"x": [1]}, schema={"x": pl.Int128}), "values of mixed or unknown types (Int128)"),
+        (pa.table({"x": pa.array([1], pa.date32())}), "date32[day] values"),
+        (pa.table({"x": pa.array(["a"], pa.string_view())}), "string_view values"),
+    ],
+)
+def test_a_type_that_is_neither_number_nor_text_is_named(frame: Any, what: str) -> None:
+    assert problems_of(summarise, frame) == [f"column 'x' holds {what}; convert it to a number or text"]
+
+
+def test_an_infinite_number_is_refused_by_column_and_row(make: Any) -> None:
+    frame = make({"age": [1.0, float("-inf"), float("inf")], "pay": [1.0, 2.0, 3.0]})
+    assert problems_of(summarise, frame) == ["column 'age', row 1: -inf is not a finite number"]
+
+
+def test_column_names_must_be_texts_and_different() -> None:
+    frame = pd.DataFrame([[1, 2, 3, 4]], columns=["a", "a", 3, "b"])
+    assert problems_of(summarise, frame) == [
+        "column 'a' appears 2 times; rename or drop the others",
+        "column names must be texts, not 3; rename the column",
+    ]
+    table = pa.table([[1], [2], [3]], names=["a", "b", "a"])
+    assert problems_of(summarise, table) == ["column 'a' appears 2 times; rename or drop the others"]
+
+
+def test_a_frame_without_rows_is_refused(make: Any) -> None:
+    assert problems_of(summarise, make({"age": []})) == ["the frame has no rows; give at least one"]
+
+
+@pytest.mark.parametrize("thing", [3, None, {"age": [1]}, pl.LazyFrame({"age": [1]}), pd.Series([1])])
+def test_what_is_not_a_frame_is_refused_by_its_type(thing: object) -> None:
+    assert problems_of(summarise, thing) == [
+        f"expected a data frame (pandas, polars or Arrow), got {type(thing).__name__}"
+    ]
+
+
+# From a frame to cells
+
+
+def test_cells_are_in_the_schemas_order_without_the_target(make: Any) -> None:
+    frame = make(
+        {
+            "sick": [True, False],
+            "paid": ["anything", "else"],
+            "job": ["clerk", None],
+            "age": [30, None],
+            "pay": [None, 2.5],
+        }
+    )
+    reading = read(frame, PEOPLE)
+    np.testing.assert_array_equal(reading.cells, [[30, np.nan, 1, 1], [np.nan, 2.5, np.nan, 0]])
+    assert reading.cells.dtype == np.float64
+    assert reading.problems == ()
+    assert not reading.bad_rows.any()
+    assert strict(reading) is reading.cells
+
+
+def test_every_problem_of_a_table_is_told_at_once() -> None:
+    frame = pd.DataFrame(
+        [["forty", 1.0, pd.Timestamp(2020, 1, 1), 1, 2, 3, 4]],
+        columns=["age", "pay", "job", "sic", "other", "other", 7],
+    )
+    assert problems_of(read, frame, PEOPLE) == [
+        "column 'other' appears 2 times; rename or drop the others",
+        "column names must be texts, not 7; rename the column",
+        "column 'sick' is missing, but the schema declares it",
+        "column 'sic' is not in the schema; did you mean 'sick'?",
+        "column 'other' is not in the schema; drop it, or declare it",
+        "column 'job' holds timestamp[us] values; convert it to a number or text",
+        "column 'age', row 0: 'forty' is not a number; the schema declares 'age' numeric",
+    ]
+
+
+def test_a_table_without_rows_cannot_be_read(make: Any) -> None:
+    frame = make({"age": []})
+    assert problems_of(read, frame, Schema((AGE,))) == ["the frame has no rows; give at least one"]
+
+
+@pytest.mark.parametrize(
+    ("ages", "sentence"),
+    [
+        (["30"] * 17 + ["forty"], "row 17: 'forty' is not a number"),
+        ([None, "30", "nan"], "row 2: 'nan' is not a number"),
+        ([None, "30", "40"], "row 1: '30' is a text, not a number"),
+        ([None, True], "row 1: True is not a number"),
+    ],
+)
+def test_a_numeric_feature_needs_a_column_of_numbers(make: Any, ages: list[Any], sentence: str) -> None:
+    expected = [f"column 'age', {sentence}; the schema declares 'age' numeric"]
+    assert problems_of(read, make({"age": ages}), Schema((AGE,))) == expected
+
+
+def test_a_column_that_is_all_missing_reads_as_missing(make: Any) -> None:
+    frame = make({"age": [None, None], "pay": [None, None], "job": [None, None], "sick": [None, None]})
+    assert np.isnan(strict(read(frame, PEOPLE))).all()
+
+
+def test_single_bad_cells_are_told_by_row_and_blank_their_row_only(make: Any) -> None:
+    schema = Schema(
+        (
+            Feature(name="age", kind="numeric", integer=True),
+            PAY,
+            Feature(name="job", kind="categorical", levels=JOB.levels),
+        )
+    )
+    frame = make(
+        {
+            "age": [30.0, 17.5, None, 40.0, 50.0],
+            "pay": [1.0, 2.0, 3.0, float("inf"), None],
+            "job": ["clerk", "enginer", "nurse", "astronaut", None],
+        }
+    )
+    reading = read(frame, schema)
+    assert [(problem.row, problem.column) for problem in reading.problems] == [
+        (1, "age"),
+        (1, "job"),
+        (2, "age"),
+        (3, "pay"),
+        (3, "job"),
+        (4, "job"),
+    ]
+    assert [problem.sentence for problem in reading.problems] == [
+        "column 'age', row 1: 17.5 is not whole; the schema declares 'age' integer",
+        "column 'job', row 1: 'enginer' is not a known level; did you mean 'engineer'?",
+        "column 'age', row 2: missing, but the schema says it never is; fill it in, or declare missing = true",
+        "column 'pay', row 3: inf is not a finite number",
+        "column 'job', row 3: 'astronaut' is not a known level; known are 'nurse', 'clerk', 'engineer'",
+        "column 'job', row 4: missing, but the schema says it never is; fill it in, or declare missing = true",
+    ]
+    assert reading.bad_rows.tolist() == [False, True, True, True, True]
+    np.testing.assert_array_equal(reading.cells[0], [30, 1, 1])
+    assert np.isnan(reading.cells[1:]).all()
+    assert {row: len(texts) for row, texts in reading.sentences.items()} == {1: 2, 2: 1, 3: 2, 4: 1}
+    assert problems_of(strict, reading) == [problem.sentence for problem in reading.problems]
+
+
+def test_an_error_lists_twenty_bad_cells_and_counts_the_rest() -> None:
+    reading = read(pd.DataFrame({"job": ["smith"] * 23}), Schema((JOB,)))
+    told = problems_of(strict, reading)
+    assert told[19:] == [reading.problems[19].sentence, "and 3 more"]
+
+
+def test_only_so_many_unknown_values_get_a_suggestion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("l2c.adapters.frames.reading.SUGGESTIONS", 1)
+    reading = read(pd.DataFrame({"job": ["nurs", "clerc", "nurs"]}), Schema((JOB,)))
+    suggested = ["did you mean" in problem.sentence for problem in reading.problems]
+    assert suggested == [True, False, True]
+
+
+def test_the_known_levels_of_a_long_list_are_cut_short() -> None:
+    schema = Schema((Feature(name="x", kind="categorical", levels=tuple("abcdef")),))
+    (problem,) = read(pd.DataFrame({"x": ["zzz"]}), schema).problems
+    assert problem.sentence.endswith("is not a known level; known are 'a', 'b', 'c', 'd', 'e', …")
+
+
+@pytest.mark.parametrize(
+    ("levels", "column"),
+    [
+        ((0, 1), [False, True]),
+        ((0, 1), [0.0, 1.0]),
+        ((False, True), [0, 1]),
+        ((0.0, 1.0), pd.Categorical([0, 1])),
+        ((0.1, 0.2), [Decimal("0.1"), Decimal("0.2")]),
+    ],
+)
+def test_levels_are_matched_by_python_equality(levels: tuple[Any, ...], column: Any) -> None:
+    schema = Schema((Feature(name="x", kind="binary", levels=levels),))
+    np.testing.assert_array_equal(strict(read(pd.DataFrame({"x": column}), schema)), [[0], [1]])
+
+
+def test_a_text_that_reads_like_a_number_is_not_that_number(make: Any) -> None:
+    (problem,) = read(make({"grade": ["1"]}), Schema((GRADE,))).problems
+    assert problem.sentence == "column 'grade', row 0: '1' is not a known level; did you mean 1?"
+
+
+def test_numbers_outside_the_declared_range_and_unused_categories_are_fine() -> None:
+    schema = Schema((Feature(name="age", kind="numeric", low=0, high=10), JOB))
+    frame = pd.DataFrame({"age": [99], "job": pd.Categorical(["clerk"], ["clerk", "smith"])})
+    np.testing.assert_array_equal(strict(read(frame, schema)), [[99, 1]])
+
+
+def test_numbers_behind_categories_are_numbers() -> None:
+    np.testing.assert_array_equal(
+        strict(read(pd.DataFrame({"age": pd.Categorical([40, 30, None])}), Schema((AGE,)))), [[40], [30], [np.nan]]
+    )
+
+
+def test_arrow_chunks_with_different_dictionaries_are_one_column() -> None:
+    chunks = [pa.array(["clerk", "nurse"]).dictionary_encode(), pa.array(["engineer"]).dictionary_encode()]
+    cells = strict(read(pa.table({"job": pa.chunked_array(chunks)}), Schema((JOB,))))
+    np.testing.assert_array_equal(cells, [[1], [0], [2]])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    kind=st.sampled_from(list(MAKERS)),
+    rows=st.lists(
+        st.tuples(
+            st.one_of(st.none(), st.integers(-(2**40), 2**40)),
+            st.one_of(st.none(), st.sampled_from([*JOB.levels, "smith"])),
+            st.one_of(st.none(), st.booleans()),
+        ),
+        min_size=1,
+    ),
+)
+def test_reading_agrees_with_a_cell_by_cell_reader(kind: str, rows: list[tuple[Any, Any, Any]]) -> None:
+    ages, jobs, sick = map(list, zip(*rows, strict=True))
+    frame = MAKERS[kind]({"job": pa_safe(kind, jobs), "sick": pa_safe(kind, sick), "age": pa_safe(kind, ages)})
+    reading = read(frame, Schema((AGE, JOB, SICK)))
+    for row, (age, job, ill) in enumerate(rows):
+        bad = job == "smith"
+        expected = [
+            np.nan if bad or value is None else known(value)
+            for value, known in ((age, float), (job, JOB.levels.index), (ill, float))
+        ]
+        np.testing.assert_array_equal(reading.cells[row], expected)
+        assert reading.bad_rows[row] == bad == (row in reading.sentences)
+
+
+def pa_safe(kind: str, column: list[Any]) -> Any:
+    """Return a column that keeps integers beside missing values; pandas would make them floats."""
+    return pd.Series(column, dtype=object) if kind == "pandas" else column
+
+
+# From cells to a frame
+
+TEXTS = ["nurse", "clerk", None]
+NUMBERS = [30, 40, None]
+WHOLE = [30, 40, 50]
+CATEGORIES = ["clerk", "unused", "nurse"]
+CHUNKED_TEXTS = pa.chunked_array([pa.array(TEXTS[:1]), pa.array(TEXTS[1:])])
+
+STORED: list[tuple[Feature, Any]] = [
+    *[(AGE, pd.Series(WHOLE, dtype=name)) for name in ("int8", "int32", "int64", "uint8", "uint64")],
+    *[(AGE, pd.Series(NUMBERS, dtype=name)) for name in ("Int8", "Int64", "UInt16", "float32", "int64[pyarrow]")],
+    *[(PAY, pd.Series([0.5, 1.25, None], dtype=name)) for name in ("float64", "float32", "float16", "Float64")],
+    (PAY, pd.Series([0.5, 1.25, None], dtype="double[pyarrow]")),
+    (PAY, pd.Series([Decimal("0.50"), Decimal("1.25"), None], dtype=pd.ArrowDtype(pa.decimal128(5, 2)))),
+    (PAY, pd.Series([0.5, 1.25, np.nan], dtype=object)),
+    (AGE, pd.Series([30, 40, None], dtype=object)),
+    *[(JOB, pd.Series(TEXTS, dtype=name)) for name in ("str", "string[python]", "string[pyarrow]", object)],
+    (JOB, pd.Series(["nurse", "clerk", np.nan], dtype=object)),
+    (JOB, pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.string()))),
+    (JOB, pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.large_string()))),
+    (JOB, pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.dictionary(pa.int16(), pa.string())))),
+    (JOB, pd.Series(pd.Categorical(TEXTS, CATEGORIES))),
+    (JOB, pd.Series(pd.Categorical(TEXTS, CATEGORIES, ordered=True))),
+    (JOB, pd.Series(pd.Categorical(TEXTS, pd.Index(CATEGORIES, dtype=object)))),
+    (GRADE, pd.Series(pd.Categorical([1, 2, None], [3, 2, 1]))),
+    (GRADE, pd.Series(pd.Categorical([1, 2, None], pd.Index([3, 2, 1], dtype="int8")))),
+    (GRADE, pd.Series([1.0, 2.0, np.nan])),
+    (SICK, pd.Series([False, True, True])),
+    *[(SICK, pd.Series([False, True, None], dtype=name)) for name in ("boolean", "bool[pyarrow]", object)],
+    (SICK, pd.Series([0, 1, 1], dtype="int8")),
+    *[(AGE, pl.Series(NUMBERS, dtype=kind)) for kind in (pl.Int8, pl.Int16, pl.Int32, pl.Int64)],
+    *[(AGE, pl.Series(NUMBERS, dtype=kind)) for kind in (pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)],
+    *[(PAY, pl.Series([0.5, 1.25, None], dtype=kind)) for kind in (pl.Float32, pl.Float64)],
+    (PAY, pl.Series([Decimal("0.50"), Decimal("1.25"), None], dtype=pl.Decimal(10, 2))),
+    *[(JOB, pl.Series(TEXTS, dtype=kind)) for kind in (pl.String, pl.Categorical, pl.Enum(CATEGORIES))],
+    (JOB, pl.Series([None, None, None])),
+    (SICK, pl.Series([False, True, None])),
+    (SICK, pl.Series([0, 1, None], dtype=pl.Int8)),
+    *[(AGE, pa.chunked_array([pa.array(NUMBERS, kind)])) for kind in (pa.int8(), pa.uint64(), pa.int64())],
+    *[(PAY, pa.chunked_array([pa.array([0.5, 1.25, None], kind)])) for kind in (pa.float16(), pa.float64())],
+    (PAY, pa.chunked_array([pa.array([Decimal("0.50"), Decimal("1.25"), None], pa.decimal128(5, 2))])),
+    (JOB, CHUNKED_TEXTS),
+    (JOB, CHUNKED_TEXTS.cast(pa.large_string())),
+    (JOB, pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([2, 0, None], pa.int8()), CATEGORIES)])),
+    (JOB, pa.chunked_array([pa.DictionaryArray.from_arrays([2, 0, None], CATEGORIES, ordered=True)])),
+    (GRADE, pa.chunked_array([pa.DictionaryArray.from_arrays([2, 1, None], [3, 2, 1])])),
+    (SICK, pa.chunked_array([pa.array([False, True, None])])),
+]
+
+
+def stored_frame(feature: Feature, column: Any) -> Any:
+    kind = {pd.Series: "pandas", pl.Series: "polars", pa.ChunkedArray: "arrow"}[type(column)]
+    return MAKERS[kind]({feature.name: column})
+
+
+def stored_id(given: Any) -> str:
+    if isinstance(given, Feature):
+        return given.name
+    kind = given.type if isinstance(given, pa.ChunkedArray) else given.dtype
+    return f"{type(given).__module__.split('.')[0]}-{kind!r}".replace("\n", " ")
+
+
+@pytest.mark.parametrize(("feature", "column"), STORED, ids=stored_id)
+def test_changing_a_cell_to_another_rows_value_equals_taking_that_row(feature: Feature, column: Any) -> None:
+    frame, schema = stored_frame(feature, column), Schema((feature,))
+    cells = strict(read(frame, schema))[[1, 1, 2]]
+    changed = np.array([[False], [True], [False]])
+    assert_same(rebuild(frame, schema, np.array([1, 0, 2]), cells, changed), take(frame, [1, 1, 2]))
+    assert_same(frame, stored_frame(feature, column))
+
+
+@pytest.mark.parametrize(("feature", "column"), STORED, ids=stored_id)
+def test_a_frame_built_from_its_own_cells_is_that_frame(feature: Feature, column: Any) -> None:
+    frame, schema = stored_frame(feature, column), Schema((feature,))
+    cells = strict(read(frame, schema))
+    shape = shape_of(frame, schema)
+    assert_same(shape.build(cells), frame)
+    kept = FrameShape.from_dict(schema, json.loads(json.dumps(shape.to_dict())))
+    assert kept == shape
+    assert_same(kept.build(cells), frame)
+
+
+@settings(max_examples=60, deadline=None)
+@given(kind=st.sampled_from(list(MAKERS)), data=st.data())
+def test_rebuilding_agrees_with_a_cell_by_cell_builder(kind: str, data: st.DataObject) -> None:
+    people = {"job": ["nurse", "clerk", "engineer"], "age": [30, 2**60 + 1, 50], "sick": [True, False, True]}
+    schema = Schema((AGE, JOB, SICK))
+    rows = data.draw(st.lists(st.integers(0, 2), max_size=8))
+    size = len(rows)
+    ages = data.draw(st.lists(st.integers(-1000, 1000), min_size=size, max_size=size))
+    codes = data.draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=size, max_size=size))
+    flags = st.tuples(st.booleans(), st.booleans(), st.booleans())
+    changed = data.draw(st.lists(flags, min_size=size, max_size=size))
+    cells = np.array([(age, *pair) for age, pair in zip(ages, codes, strict=True)], dtype=float).reshape(-1, 3)
+    mask = np.array(changed, dtype=bool).reshape(-1, 3)
+    frame = MAKERS[kind](people)
+    result = rebuild(frame, schema, np.array(rows, dtype=np.int64), cells, mask)
+    for place, feature in enumerate(schema.features):
+        new = [int(cell) if feature.numeric else feature.levels[int(cell)] for cell in cells[:, place]]
+        expected = [
+            new[i] if mask[i, place] else people[feature.name][row]  # type: ignore[index]
+            for i, row in enumerate(rows)
+        ]
+        assert values(result, feature.name) == expected
+    assert_same(take(result, []), take(frame, []))
+
+
+def test_the_callers_own_values_come_back_exactly_where_nothing_changed() -> None:
+    big, price = 2**63 - 1, Decimal("12345678901234567.89")
+    table = pa.table({"age": [big, 1], "pay": pa.array([price, None], pa.decimal128(30, 2))})
+    schema = Schema((AGE, PAY))
+    result = rebuild(table, schema, np.array([0, 1]), np.zeros((2, 2)), np.array([[False, False], [True, False]]))
+    assert result.to_pylist() == [{"age": big, "pay": price}, {"age": 0, "pay": None}]
+
+
+def test_each_kind_of_missing_value_is_kept_as_it_was() -> None:
+    frame = pd.DataFrame({"job": pd.Series([None, np.nan, pd.NA, "clerk"], dtype=object)})
+    result = rebuild(frame, Schema((JOB,)), np.arange(4), np.zeros((4, 1)), np.zeros((4, 1), dtype=bool))
+    assert [result["job"][row] is frame["job"][row] for row in range(4)] == [True] * 4
+
+
+def test_a_polars_frame_keeps_nan_and_null_apart() -> None:
+    frame = pl.DataFrame({"pay": [float("nan"), None, 1.0]})
+    result = rebuild(frame, Schema((PAY,)), np.arange(3), np.zeros((3, 1)), np.zeros((3, 1), dtype=bool))
+    assert_same(result, frame)
+
+
+def test_named_polars_categories_stay_the_same() -> None:
+    kind = pl.Categorical(pl.Categories("jobs"))
+    frame = pl.DataFrame({"job": ["nurse", "clerk"]}, schema={"job": kind})
+    result = rebuild(frame, Schema((JOB,)), np.array([0]), np.array([[2.0]]), np.array([[True]]))
+    assert result.schema == frame.schema
+    assert values(result, "job") == ["engineer"]
+
+
+def test_the_result_has_the_frames_own_column_order_a_fresh_index_and_no_target() -> None:
+    frame = pd.DataFrame({"job": ["clerk"], "paid": [1], "age": [30]}, index=["ann"])
+    schema = Schema((AGE, JOB), target="paid")
+    result = rebuild(frame, schema, np.array([0, 0]), np.zeros((2, 2)), np.array([[True, False], [False, True]]))
+    pd.testing.assert_frame_equal(result, pd.DataFrame({"job": ["clerk", "nurse"], "age": [0, 30]}))
+
+
+def test_an_object_column_gets_plain_python_values() -> None:
+    frame = pd.DataFrame({"age": pd.Series([None], dtype=object), "pay": pd.Series([None], dtype=object)})
+    cells, changed = np.array([[30.0, 0.5]]), np.array([[True, True]])
+    result = rebuild(frame, Schema((AGE, PAY)), np.array([0]), cells, changed)
+    assert [type(result[name][0]) for name in ("age", "pay")] == [int, float]
+
+
+@pytest.mark.parametrize(
+    ("feature", "column", "cell", "sentence"),
+    [
+        (
+            PAY,
+            pd.Series([1, 2]),
+            17.5,
+            "column 'pay' is stored as int64 and cannot hold 17.5; "
+            "declare it integer = true, or convert the column to float",
+        ),
+        (
+            AGE,
+            pl.Series([1, 2], dtype=pl.Int8),
+            300.0,
+            "column 'age' is stored as Int8 and cannot hold 300.0; convert the column to a type that can",
+        ),
+        (
+            PAY,
+            pa.chunked_array([pa.array([Decimal("1.50")], pa.decimal128(5, 2))]),
+            1.256,
+            "column 'pay' is stored as decimal128(5, 2) and cannot hold 1.256; convert the column to a type that can",
+        ),
+        (
+            JOB,
+            pd.Series([np.nan]),
+            1.0,
+            "column 'job' is stored as float64 and cannot hold 'clerk'; convert the column to a type that can",
+        ),
+        (
+            GRADE,
+            pd.Series([True]),
+            1.0,
+            "column 'grade' is stored as bool and cannot hold 2; convert the column to a type that can",
+        ),
+        (
+            JOB,
+            pl.Series([None]),
+            1.0,
+            "column 'job' is stored as Null and cannot hold 'clerk'; convert the column to a type that can",
+        ),
+        (
+            JOB,
+            pd.Series(pd.Categorical(["nurse"])),
+            1.0,
+            "column 'job' has no category 'clerk'; add it to the column's categories",
+        ),
+        (
+            JOB,
+            pl.Series(["nurse"], dtype=pl.Enum(["nurse"])),
+            2.0,
+            "column 'job' has no category 'engineer'; add it to the column's categories",
+        ),
+        (
+            JOB,
+            pa.chunked_array([pa.array(["nurse"]).dictionary_encode()]),
+            2.0,
+            "column 'job' has no category 'engineer'; add it to the column's categories",
+        ),
+        (
+            AGE,
+            pd.Series(pd.Categorical([30])),
+            40.0,
+            "column 'age' has no category 40; add it to the column's categories",
+        ),
+        (
+            AGE,
+            pd.Series([30]),
+            np.nan,
+            "column 'age' is stored as int64 and cannot hold a missing value; convert the column to a nullable type",
+        ),
+        (
+            SICK,
+            pd.Series([True]),
+            np.nan,
+            "column 'sick' is stored as bool and cannot hold a missing value; convert the column to a nullable type",
+        ),
+    ],
+)
+def test_a_value_that_a_type_cannot_hold_is_refused_not_bent(
+    feature: Feature, column: Any, cell: float, sentence: str
+) -> None:
+    frame, schema, cells = stored_frame(feature, column), Schema((feature,)), np.array([[cell]])
+    assert problems_of(rebuild, frame, schema, np.array([0]), cells, np.array([[True]])) == [sentence]
+    assert problems_of(shape_of(frame, schema).build, cells) == [sentence]
+
+
+def test_a_level_that_the_type_cannot_hold_is_no_problem_until_it_is_used() -> None:
+    frame = pd.DataFrame({"job": pd.Categorical(["nurse"])})
+    shape = shape_of(frame, Schema((JOB,)))
+    assert shape.build(np.array([[0.0]]))["job"].tolist() == ["nurse"]
+
+
+def test_a_shape_has_the_frames_own_column_order(make: Any) -> None:
+    frame = make({"job": ["clerk"], "paid": [1], "age": [30]})
+    schema = Schema((AGE, JOB), target="paid")
+    shape = shape_of(frame, schema)
+    assert [name for name, _ in shape.columns] == ["job", "age"]
+    assert_same(shape.build(strict(read(frame, schema))), frames.features_of(frame, schema))
+
+
+def test_a_shape_is_told_in_words() -> None:
+    frame = pd.DataFrame({"job": pd.Categorical(["clerk"], ordered=True), "age": pd.Series([None], dtype=object)})
+    assert shape_of(frame, Schema((AGE, JOB))).to_dict() == {
+        "kind": "pandas",
+        "columns": [
+            {"name": "job", "dtype": "category[str]", "categories": ["clerk"], "ordered": True},
+            {"name": "age", "dtype": "object", "none": True},
+        ],
+    }
+
+
+def test_a_polars_shape_without_polars_says_how_to_install_it() -> None:
+    script = """
+import sys
+sys.modules["polars"] = None
+import numpy as np
+from l2c.adapters.frames import FrameShape
+from l2c.core.feature import Feature
+from l2c.core.schema import Schema
+schema = Schema((Feature(name="age", kind="numeric"),))
+FrameShape.from_dict(schema, {"kind": "polars", "columns": [{"name": "age", "dtype": "Int64"}]}).build(np.zeros((1, 1)))
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    said = ended.stderr.strip().splitlines()[-1]
+    assert said == 'l2c.errors.MissingExtraError: a polars data frame needs polars: pip install "l2c[polars]"'
+
+
+# Beside the cells
+
+
+def test_features_are_the_schemas_columns_in_the_frames_order(make: Any) -> None:
+    frame = make({"sick": [True], "paid": [1], "job": ["clerk"], "age": [3]})
+    assert_same(
+        frames.features_of(frame, Schema((AGE, JOB, SICK), target="paid")),
+        make({"sick": [True], "job": ["clerk"], "age": [3]}),
+    )
+
+
+def test_a_frame_says_its_kind_and_height(make: Any, request: pytest.FixtureRequest) -> None:
+    frame = make({"age": [1, 2, 3]})
+    assert frames.height(frame) == 3
+    assert frames.kind_of(frame) == request.node.callspec.params["make"]
+
+
+def test_only_row_labels_that_are_not_positions_are_an_index(make: Any) -> None:
+    assert frames.index_of(make({"age": [1, 2]})) is None
+    frame = pd.DataFrame({"age": [1, 2, 3]})
+    assert frames.index_of(frame[1:]) == [1, 2]
+    assert frames.index_of(frame.set_index(pd.Index(["a", "b", "c"]))) == ["a", "b", "c"]
+
+
+def test_bookkeeping_goes_in_front_and_behind_and_yields_its_name(make: Any) -> None:
+    frame = make({"rank": [7, 8], "age": [30, 40]})
+    decorated = frames.decorate(frame, {"row": np.array([0, 0]), "rank": [1, 2]}, {"prediction": ["paid", "paid"]})
+    assert_same(
+        decorated,
+        make({"row": [0, 0], "rank_": [1, 2], "rank": [7, 8], "age": [30, 40], "prediction": ["paid", "paid"]}),
+    )
+
+
+# Files
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".CSV"])
+def test_a_table_written_to_a_file_is_read_back(make: Any, suffix: str, tmp_path: Any) -> None:
+    path = tmp_path / f"rows{suffix}"
+    frames.write_file(make({"age": [30, 40], "pay": [0.1, None], "job": ["clerk", 'ä, "b"']}), path)
+    expected = pd.DataFrame({"age": [30, 40], "pay": [0.1, None], "job": ["clerk", 'ä, "b"']})
+    pd.testing.assert_frame_equal(frames.read_file(str(path)), expected, check_dtype=suffix != ".parquet")
+    assert [other.name for other in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Any) -> None:
+    def told(name: str, content: bytes | None = None) -> str:
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        (problem,) = problems_of(frames.read_file, tmp_path / name)
+        return problem.replace(str(tmp_path), "")
+
+    assert told("rows.cvs") == "file '/rows.cvs': the name must end in .csv or .parquet; did you mean '.csv'?"
+    assert told("empty.csv", b"") == "file '/empty.csv' is empty"
+    assert told("head.csv", b"age,job\n") == "file '/head.csv' has no rows"
+    assert told("heads.csv") == "there is no file '/heads.csv'; did you mean 'head.csv'?"
+    assert told("nowhere/rows.csv") == "there is no file '/nowhere/rows.csv'"
+    assert told("latin.csv", b"age\n\xe4\n").startswith("file '/latin.csv' is not a csv file that can be read: ")
+    assert told("ragged.csv", b"a\n1\n1,2,3\n").startswith("file '/ragged.csv' is not a csv file that can be read: ")
+    assert told("x.parquet", b"age").startswith("file '/x.parquet' is not a parquet file that can be read: ")
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Any) -> None:
+    path = tmp_path / "rows.parquet"
+    frames.write_file(pd.DataFrame({"age": [1]}), path)
+    with pytest.raises(pa.ArrowInvalid):
+        frames.write_file(pd.DataFrame({"age": pd.Series([1, "a"], dtype=object)}), path)
+    assert frames.read_file(path)["age"].tolist() == [1]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_writing_needs_a_folder_and_a_known_ending(tmp_path: Any) -> None:
+    frame = pd.DataFrame({"age": [1]})
+    assert problems_of(frames.write_file, frame, tmp_path / "no" / "rows.csv") == [
+        f"there is no folder '{tmp_path}/no' to write 'rows.csv' to"
+    ]
+    assert problems_of(frames.write_file, frame, "rows.xlsx") == [
+        "file 'rows.xlsx': the name must end in .csv or .parquet"
+    ]

@@ -1,0 +1,110 @@
+"""The networks' input: z of section 3.1, or values in place of one-hot numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from tables import SEEDS, layouts, random_cells, small_layout
+
+from l2c.core.feature import Feature
+from l2c.core.layout import Layout
+from l2c.core.schema import Schema
+from l2c.engine.encode import Encoder, own_values
+
+
+def slow_values_input(layout: Layout, fit: np.ndarray, row: list[float]) -> list[float]:
+    """Return one row's input in `values` mode, written out."""
+    parts: list[float] = []
+    for i, (feature, axis) in enumerate(zip(layout.schema.features, layout.axes, strict=True)):
+        gone = math.isnan(row[i])
+        if feature.numeric:
+            known = [value for value in fit[:, i].tolist() if not math.isnan(value)]
+            mean = sum(known) / len(known) if known else 0.0
+            spread = math.sqrt(sum((value - mean) ** 2 for value in known) / len(known)) if known else 0.0
+            parts.append(0.0 if gone else (row[i] - mean) / (spread or 1.0))
+            parts += [1.0 if gone else 0.0] if axis.missing else []
+        else:
+            level = axis.known if gone else int(row[i])
+            parts += [1.0 if j == level else 0.0 for j in range(axis.size)]
+    return parts
+
+
+@given(layouts(), SEEDS)
+def test_with_levels_the_input_is_every_feature_one_hot(layout, seed):
+    rng = np.random.default_rng(seed)
+    fit, rows = random_cells(layout, 9, rng), random_cells(layout, 5, rng)
+    encoder = Encoder.fit(layout, "levels", fit)
+    assert (encoder(rows) == layout.one_hot(layout.levels(rows))).all()
+    assert encoder.width == layout.width
+
+
+@given(layouts(), SEEDS)
+def test_with_values_a_number_is_standardised_and_its_absence_flagged(layout, seed):
+    rng = np.random.default_rng(seed)
+    fit, rows = random_cells(layout, 9, rng), random_cells(layout, 5, rng)
+    encoder = Encoder.fit(layout, "values", fit)
+    expected = [slow_values_input(layout, fit, row) for row in rows.tolist()]
+    assert encoder.width == len(expected[0])
+    np.testing.assert_allclose(encoder(rows), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("inputs", ["levels", "values"])
+def test_inputs_are_single_precision_and_finite(inputs):
+    layout = small_layout()
+    cells = random_cells(layout, 30, np.random.default_rng(0))
+    encoded = Encoder.fit(layout, inputs, cells)(cells)
+    assert encoded.dtype == np.float32
+    assert np.isfinite(encoded).all()
+
+
+def test_fit_numbers_have_mean_zero_and_deviation_one():
+    layout = small_layout()
+    cells = random_cells(layout, 200, np.random.default_rng(1))
+    encoded = Encoder.fit(layout, "values", cells)(cells)
+    assert encoded[:, 0].mean() == pytest.approx(0, abs=1e-5)
+    assert encoded[:, 0].std() == pytest.approx(1, abs=1e-5)
+
+
+def test_a_constant_or_empty_column_is_not_divided_by_nothing():
+    layout = small_layout()
+    cells = random_cells(layout, 6, np.random.default_rng(2))
+    cells[:, 0], cells[:, 1] = 33.0, np.nan
+    encoder = Encoder.fit(layout, "values", cells)
+    assert (encoder(cells)[:, 0] == 0).all()
+    assert (encoder(cells)[:, 1:3] == [0, 1]).all()
+
+
+def test_standardisation_comes_from_the_fit_rows_alone():
+    layout = small_layout()
+    rng = np.random.default_rng(3)
+    fit, rows = random_cells(layout, 20, rng), random_cells(layout, 4, rng)
+    encoder = Encoder.fit(layout, "values", fit)
+    assert (encoder(rows)[:1] == encoder(rows[:1])).all()
+    assert encoder.mean[0] == pytest.approx(fit[:, 0].mean())
+
+
+@given(layouts(), SEEDS)
+def test_the_own_level_stands_for_the_own_value_and_the_others_for_their_representative(layout, seed):
+    cells = random_cells(layout, 4, np.random.default_rng(seed))
+    levels = layout.levels(cells)
+    found = own_values(layout, cells, levels, layout.representatives("median"))
+    for row, picked, places in zip(cells.tolist(), levels.tolist(), found.tolist(), strict=True):
+        expected: list[float] = []
+        for i, axis in enumerate(layout.axes):
+            stands = [*axis.median, *([0.0] if axis.missing else [])]
+            if picked[i] < axis.known:
+                stands[picked[i]] = row[i]
+            expected += stands
+        assert places == expected
+
+
+def test_rows_do_not_share_their_own_values():
+    feature = Feature(name="x", kind="ordinal", levels=("a", "b"))
+    layout = Layout(Schema((feature,)), (small_layout().axes[4],))
+    cells = np.array([[0.0], [1.0]])
+    before = layout.representatives("median").copy()
+    own_values(layout, cells, layout.levels(cells), before)
+    assert (before == [0.0, 1.0]).all()

@@ -1,0 +1,139 @@
+"""The terms of the loss (equation 3) against the formulas written out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import SEEDS, layouts, random_cells, random_levels, small_layout
+from torch import Tensor
+
+from l2c.core.layout import Layout
+from l2c.engine.constrain import local_distribution, log_weights
+from l2c.engine.decode import decode_levels
+from l2c.engine.encode import own_values
+from l2c.engine.objective import breadth_loss, counter_loss, mix_law, soft_values, sparsity_loss
+from l2c.engine.relax import Segments
+
+SHARES = st.floats(0.05, 1.0)
+
+
+def random_terms(layout: Layout, seed: int, rows: int = 3) -> tuple[Tensor, ...]:
+    """Return p, π, z and the allowed places of random rows."""
+    rng = np.random.default_rng(seed)
+    levels = layout.levels(random_cells(layout, rows, rng))
+    weights = log_weights(layout, levels, decode="median", epsilon=0.0)
+    local = local_distribution(layout, rng.normal(0, 1.5, weights.shape), weights)
+    selection = rng.uniform(0.05, 0.95, levels.shape)
+    arrays = (local, selection, layout.one_hot(levels).astype(np.float64), weights == 0)
+    return tuple(torch.from_numpy(array) for array in arrays)
+
+
+def slow_breadth(layout: Layout, p: list, pi: list, z: list, allowed: list, t: float) -> float:
+    """Return Σ_i KL(P_i ‖ U_i) of one row."""
+    total = 0.0
+    for i, (start, size) in enumerate(zip(layout.offsets.tolist(), layout.sizes.tolist(), strict=True)):
+        count = sum(allowed[start : start + size])
+        for j in range(start, start + size):
+            if allowed[j]:
+                P = (1 - pi[i]) * z[j] + pi[i] * p[j]
+                U = (1 - t) * z[j] + t / count
+                total += P * math.log(P / U) if P > 0 else 0.0
+    return total
+
+
+@given(SEEDS, st.integers(2, 4))
+def test_the_counter_loss_is_the_cross_entropy_to_the_desired_class(seed, classes):
+    rng = np.random.default_rng(seed)
+    logits, desired = rng.normal(0, 3, (5, classes)), rng.integers(0, classes, 5)
+    found = counter_loss(torch.from_numpy(logits), torch.from_numpy(desired))
+    for row in range(5):
+        mass = [math.exp(logit) for logit in logits[row]]
+        assert found[row].item() == pytest.approx(-math.log(mass[desired[row]] / sum(mass)), rel=1e-9, abs=1e-12)
+
+
+@given(SEEDS, st.lists(st.booleans(), min_size=4, max_size=4))
+def test_the_sparsity_loss_adds_pi_over_the_mutable_features_only(seed, mutable):
+    selection = np.random.default_rng(seed).random((3, 4))
+    found = sparsity_loss(torch.from_numpy(selection), torch.tensor(mutable))
+    expected = [sum(pi for pi, free in zip(row, mutable, strict=True) if free) for row in selection.tolist()]
+    np.testing.assert_allclose(found, expected)
+
+
+@given(layouts(), SEEDS, SHARES)
+def test_the_breadth_loss_is_the_kl_divergence_of_the_proposals_law_from_the_uniform_one(layout, seed, t):
+    local, selection, own, allowed = random_terms(layout, seed)
+    found = breadth_loss(local, selection, own, allowed, t, Segments.of(layout))
+    expected = [
+        slow_breadth(layout, local[r].tolist(), selection[r].tolist(), own[r].tolist(), allowed[r].tolist(), t)
+        for r in range(3)
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    assert (found > -1e-8).all()
+
+
+@given(layouts(), SEEDS, SHARES)
+def test_the_breadth_loss_is_zero_at_its_reference_and_grows_away_from_it(layout, seed, t):
+    local, _, own, allowed = random_terms(layout, seed)
+    segments = Segments.of(layout)
+    counts = segments.total(allowed.double())
+    uniform = allowed.double() / segments.spread(counts)
+    constant = torch.full((3, len(layout.axes)), t, dtype=torch.float64)
+    np.testing.assert_allclose(breadth_loss(uniform, constant, own, allowed, t, segments), 0, atol=1e-6)
+    shy = breadth_loss(uniform, constant / 2, own, allowed, t, segments)
+    free = (counts > 1).any(dim=1)
+    assert (shy[free] > 1e-4).all()
+    np.testing.assert_allclose(shy[~free], 0, atol=1e-6)
+
+
+@given(layouts(), SEEDS)
+def test_the_breadth_loss_has_finite_gradients_even_where_the_law_is_sure(layout, seed):
+    local, selection, own, allowed = random_terms(layout, seed)
+    selection[0], local[1] = 1.0, own[1]
+    for tensor in (local, selection):
+        tensor.requires_grad_()
+    breadth_loss(local, selection, own, allowed, 0.7, Segments.of(layout)).sum().backward()
+    assert torch.isfinite(local.grad).all()
+    assert torch.isfinite(selection.grad).all()
+
+
+def test_the_law_of_a_feature_is_the_mixture():
+    law = mix_law(torch.tensor([1.0, 0.0]), torch.tensor([0.2, 0.8]), torch.tensor([0.25, 0.25]))
+    np.testing.assert_allclose(law, [0.75 + 0.25 * 0.2, 0.25 * 0.8])
+
+
+@given(layouts(), SEEDS)
+def test_equation_4_is_the_mean_of_a_features_values_under_the_relaxed_row(layout, seed):
+    rng = np.random.default_rng(seed)
+    mixed, values = rng.random((3, layout.width)), rng.normal(size=(3, layout.width))
+    found = soft_values(torch.from_numpy(mixed), torch.from_numpy(values), Segments.of(layout))
+    for row in range(3):
+        for i, (start, size) in enumerate(zip(layout.offsets, layout.sizes, strict=True)):
+            expected = sum(mixed[row, j] * values[row, j] for j in range(start, start + size))
+            assert found[row, i].item() == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@given(layouts(), SEEDS)
+def test_on_hard_rows_equation_4_gives_the_values_that_are_released(layout, seed):
+    """Training and release agree about the value of a proposal: own where unchanged, the bin's elsewhere."""
+    rng = np.random.default_rng(seed)
+    cells = random_cells(layout, 3, rng)
+    own, after = layout.levels(cells), random_levels(layout, (3,), rng)
+    places = own_values(layout, cells, own, layout.representatives("median"))
+    hard = torch.from_numpy(layout.one_hot(after).astype(np.float64))
+    found = soft_values(hard, torch.from_numpy(places), Segments.of(layout))
+    released = decode_levels(layout, after, cells, own, "median")
+    np.testing.assert_allclose(found, np.nan_to_num(released), rtol=1e-12)
+
+
+def test_a_feature_that_cannot_change_adds_nothing_to_the_breadth_loss():
+    layout = small_layout()
+    local, selection, own, allowed = random_terms(layout, 0)
+    segments = Segments.of(layout)
+    before = breadth_loss(local, selection, own, allowed, 0.7, segments)
+    selection[:, 4] = 0.9
+    np.testing.assert_allclose(breadth_loss(local, selection, own, allowed, 0.7, segments), before)

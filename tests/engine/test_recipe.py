@@ -1,0 +1,54 @@
+"""The settings of Learning to Counter."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from l2c.engine.recipe import PAPER, Recipe
+from l2c.errors import InputError
+
+
+def test_the_paper_preset_is_appendix_a_2():
+    assert (PAPER.alpha, PAPER.epochs, PAPER.temperature, PAPER.learning_rate) == (1e-4, 200, 0.2, 1e-4)
+    assert PAPER.epsilon == math.exp(-10)
+    assert (PAPER.beta, PAPER.patience) == (0.0, None)
+    assert (PAPER.selector, PAPER.inputs, PAPER.decode) == ("learned", "levels", "midpoint")
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"temperature": 0.0}, "temperature must be above 0, not 0.0"),
+        ({"temperature": math.nan}, "temperature must be above 0, not nan"),
+        ({"learning_rate": -1.0}, "learning_rate must be above 0, not -1.0"),
+        ({"batch_size": 0}, "batch_size must be above 0, not 0"),
+        ({"hidden": 0}, "hidden must be above 0, not 0"),
+        ({"alpha": -1.0}, "alpha must be at least 0, not -1.0"),
+        ({"beta": -0.1}, "beta must be at least 0, not -0.1"),
+        ({"epochs": -1}, "epochs must be at least 0, not -1"),
+        ({"epsilon": 1.0}, "epsilon must be at least 0 and below 1, not 1.0"),
+        ({"epsilon": -0.1}, "epsilon must be at least 0 and below 1, not -0.1"),
+        ({"selection": 0.0}, "selection is a probability above 0, not 0.0"),
+        ({"reference_selection": 1.1}, "reference_selection is a probability above 0, not 1.1"),
+        ({"patience": 0}, "patience must be at least 1 epoch, or None, not 0"),
+        ({"selector": "none"}, "selector must be one of learned, constant, absent, not 'none'"),
+        ({"inputs": "raw"}, "inputs must be one of levels, values, not 'raw'"),
+        ({"decode": "mean"}, "decode must be one of median, midpoint, not 'mean'"),
+    ],
+)
+def test_a_setting_out_of_bounds_is_refused_in_words(setting, words):
+    with pytest.raises(InputError) as caught:
+        Recipe(**setting)
+    assert caught.value.problems == (words,)
+
+
+def test_all_wrong_settings_are_listed_at_once():
+    with pytest.raises(InputError) as caught:
+        Recipe(temperature=0.0, alpha=-1.0, decode="mean")
+    assert len(caught.value.problems) == 3
+
+
+def test_the_ends_of_the_bounds_are_inside():
+    Recipe(alpha=0.0, beta=0.0, epochs=0, epsilon=0.0, selection=1.0, reference_selection=1.0, patience=1)
