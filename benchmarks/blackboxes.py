@@ -7,6 +7,7 @@ so that five seeds give five models.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,10 @@ import l2c
 
 HIDDEN = {"german": None, "student": None, "admission": 40, "adult": 30}
 """The width of the three layers of the paper's neural networks; none for logistic regression."""
+
+LEARNING_RATE = {"german": 3e-3, "student": 3e-3, "admission": 1e-3, "adult": 3e-3}
+WEIGHT_DECAY = {"german": 1e-4, "student": 1e-4, "admission": 0.0, "adult": 1e-4}
+"""Chosen by the mean dev loss over five seeds, among 1e-3, 3e-3, 1e-2 and 0 to 1e-2."""
 
 EPOCHS, PATIENCE = 200, 15
 
@@ -28,11 +33,12 @@ def train(data: l2c.datasets.Dataset, fit: pd.DataFrame, dev: pd.DataFrame, seed
     y, y_dev = (torch.tensor((rows[data.target] == labels[1]).to_numpy(), dtype=torch.float32) for rows in (fit, dev))
     source = torch.Generator().manual_seed(seed)
     module = _module(inputs.width, HIDDEN[data.name], source)
-    optimiser = torch.optim.Adam(module.parameters(), lr=3e-3, weight_decay=1e-4)
+    rate, decay = LEARNING_RATE[data.name], WEIGHT_DECAY[data.name]
+    optimiser = torch.optim.Adam(module.parameters(), lr=rate, weight_decay=decay)
     loss = torch.nn.functional.binary_cross_entropy_with_logits
     best, best_state, waited = math.inf, module.state_dict(), 0
     for _ in range(EPOCHS):
-        for rows in torch.randperm(len(x), generator=source).split(max(32, len(x) // 200)):
+        for rows in torch.randperm(len(x), generator=source).split(512 if data.name == "adult" else 32):
             optimiser.zero_grad()
             loss(module(x[rows])[:, 0], y[rows]).backward()
             optimiser.step()
@@ -50,7 +56,7 @@ def train(data: l2c.datasets.Dataset, fit: pd.DataFrame, dev: pd.DataFrame, seed
 def _module(width: int, hidden: int | None, source: torch.Generator) -> torch.nn.Sequential:
     widths = [width, 1] if hidden is None else [width, hidden, hidden, hidden, 1]
     layers: list[torch.nn.Module] = []
-    for inputs, outputs in zip(widths, widths[1:], strict=False):
+    for inputs, outputs in pairwise(widths):
         layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU()]
     module = torch.nn.Sequential(*layers[:-1])
     for parameter in module.parameters():
@@ -59,7 +65,9 @@ def _module(width: int, hidden: int | None, source: torch.Generator) -> torch.nn
     return module
 
 
-def answers_from_scratch(model: l2c.TorchModel, fit: pd.DataFrame, schema: l2c.Schema, rows: pd.DataFrame) -> np.ndarray:
+def answers_from_scratch(
+    model: l2c.TorchModel, fit: pd.DataFrame, schema: l2c.Schema, rows: pd.DataFrame
+) -> np.ndarray:
     """Return the model's class for each row of a frame, its input put together by plain pandas.
 
     It shares no code with the package: it is the oracle for what was released.

@@ -106,7 +106,7 @@ class Feature:
                 yield f"{here}: {phrase}"
             if self.low is not None and self.high is not None and not self.low < self.high:
                 yield f"{here}: the range from {self.low} to {self.high} is empty"
-        else:
+        elif self.kind in get_args(Kind):
             yield from self._level_problems(here)
         if self.moves in ("rises", "falls") and not self.ordered:
             yield f"{here}: it {self.moves}, but a categorical feature has no order; declare it ordinal"
@@ -115,7 +115,7 @@ class Feature:
 
     def _level_problems(self, here: str) -> Iterator[str]:
         if not self.levels:
-            yield f"{here}: a {self.kind} feature needs its levels"
+            yield f"{here}: it is {self.kind} and needs its levels"
         if len(set(self.levels)) < len(self.levels):
             yield f"{here}: a level is listed twice"
         if any(level != level for level in self.levels):

@@ -31,6 +31,9 @@ class Recipe:
         dev loss training stops (None: never). With `epochs=0` the networks stay as they were initialised.
     hidden
         The width of the networks' hidden layers.
+    widen_after
+        After so many draws for one row, the uniform law is drawn from instead of the learned one, so that a row
+        for which the networks learned too narrow a law is still answered (None: never).
     epsilon
         The factor on the probability of levels that a monotone constraint forbids; 0 removes them altogether.
     selector
@@ -52,6 +55,7 @@ class Recipe:
     batch_size: int = 256
     patience: int | None = 20
     hidden: int = 64
+    widen_after: int | None = 1000
     epsilon: float = 0.0
     selector: Literal["learned", "constant", "absent"] = "learned"
     selection: float = 0.7
@@ -77,6 +81,8 @@ class Recipe:
                 yield f"{name} is a probability above 0, not {getattr(self, name)}"
         if self.patience is not None and self.patience < 1:
             yield f"patience must be at least 1 epoch, or None, not {self.patience}"
+        if self.widen_after is not None and self.widen_after < 0:
+            yield f"widen_after must be at least 0 draws, or None, not {self.widen_after}"
         choices = {
             "selector": ("learned", "constant", "absent"),
             "inputs": ("levels", "values"),
@@ -95,6 +101,7 @@ PAPER = Recipe(
     epochs=200,
     batch_size=64,
     patience=None,
+    widen_after=None,
     epsilon=math.exp(-10),
     decode="midpoint",
 )
