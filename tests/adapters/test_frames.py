@@ -20,6 +20,7 @@ from hypothesis import given, settings
 
 from l2c.adapters import frames
 from l2c.adapters.frames import FrameShape, read, rebuild, shape_of, strict
+from l2c.adapters.frames.kinds import KINDS
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.core.table import Column, summarise
@@ -530,6 +531,28 @@ def test_named_polars_categories_stay_the_same() -> None:
     assert values(result, "job") == ["engineer"]
 
 
+def test_a_string_dtype_without_a_name_of_its_own_stays_the_same() -> None:
+    kind = pd.StringDtype("python", na_value=np.nan)
+    frame = pd.DataFrame({"job": pd.Series(["nurse"], dtype=kind)})
+    result = rebuild(frame, Schema((JOB,)), np.array([0]), np.array([[2.0]]), np.array([[True]]))
+    assert result["job"].dtype == kind
+    assert values(result, "job") == ["engineer"]
+
+
+def test_arrow_chunks_with_different_dictionaries_are_gathered_together() -> None:
+    chunks = [pa.array(["clerk", "nurse"]).dictionary_encode(), pa.array(["engineer"]).dictionary_encode()]
+    table = pa.table({"job": pa.chunked_array(chunks)})
+    changed = np.array([[True], [False], [False]])
+    result = rebuild(table, Schema((JOB,)), np.array([1, 2, 0]), np.full((3, 1), 2.0), changed)
+    assert values(result, "job") == ["engineer", "engineer", "clerk"]
+
+
+def test_gathering_leaves_the_callers_column_alone() -> None:
+    column = pl.Series([1, 2])
+    gathered = KINDS["polars"].gather(column, pl.Series([3]), np.array([2, 0]))
+    assert (gathered.to_list(), column.to_list()) == ([3, 1], [1, 2])
+
+
 def test_the_result_has_the_frames_own_column_order_a_fresh_index_and_no_target() -> None:
     frame = pd.DataFrame({"job": ["clerk"], "paid": [1], "age": [30]}, index=["ann"])
     schema = Schema((AGE, JOB), target="paid")
@@ -740,6 +763,21 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Any) -> N
         frames.write_file(pd.DataFrame({"age": pd.Series([1, "a"], dtype=object)}), path)
     assert frames.read_file(path)["age"].tolist() == [1]
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_draft_that_is_not_finished_is_removed(tmp_path: Any) -> None:
+    path = tmp_path / "note.txt"
+    path.write_text("old")
+
+    def stop_half_way() -> None:
+        with frames.replacing(path) as draft:
+            draft.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        stop_half_way()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_writing_needs_a_folder_and_a_known_ending(tmp_path: Any) -> None:

@@ -68,8 +68,7 @@ def test_a_setting_out_of_bounds_is_named(binning, problem):
     [
         (
             {"at_most": 3},
-            "unknown binning method None; known: "
-            "equal_frequency, zero_or_positive, minimal_entropy, tree, edges",
+            "unknown binning method None; known: equal_frequency, zero_or_positive, minimal_entropy, tree, edges",
         ),
         (
             {"method": "equal_width"},

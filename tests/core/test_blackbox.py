@@ -85,3 +85,9 @@ def test_a_broken_promise_is_named_with_its_row(answer, rows, words):
     with pytest.raises(ModelError) as caught:
         checked(answer, rows=rows, classes=2)
     assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("answer", [["good", "bad"], [[0.2, 0.8], [1.0]], [{"good": 1.0}]])
+def test_an_answer_that_is_no_array_of_numbers_is_refused_in_words(answer):
+    with pytest.raises(ModelError, match=r"^the model answered with no array of numbers: "):
+        checked(answer, rows=2, classes=2)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import SEEDS, layouts, numeric_axis, random_cells, random_levels, small_layout
 
 from l2c.core.feature import Feature
 from l2c.core.layout import Axis, Layout, categorical_axis
 from l2c.core.schema import Schema
+from tables import SEEDS, layouts, numeric_axis, random_cells, random_levels, small_layout
 
 
 def slow_level(feature: Feature, axis: Axis, value: float) -> int:
@@ -42,9 +42,7 @@ def test_the_level_of_a_number_is_how_many_cuts_lie_strictly_below_it(layout, se
 
 
 def test_bins_are_closed_on_the_right_and_open_beyond_the_outer_ends():
-    layout = Layout(
-        Schema((Feature(name="x", kind="numeric"),)), (numeric_axis((30.0, 45.0), low=18.0, high=80.0),)
-    )
+    layout = Layout(Schema((Feature(name="x", kind="numeric"),)), (numeric_axis((30.0, 45.0), low=18.0, high=80.0),))
     numbers = np.array([-9.0, 18.0, 30.0, np.nextafter(30.0, 31.0), 45.0, 45.5, 80.0, 1e9])
     assert layout.levels(numbers[:, None])[:, 0].tolist() == [0, 0, 0, 1, 1, 2, 2, 2]
 
@@ -118,6 +116,11 @@ def test_a_layout_is_equal_after_a_trip_through_json(layout):
 def test_a_level_is_spoken_of_by_its_interval_or_its_name(feature, level, words):
     layout = small_layout()
     assert layout.text(layout.schema.index(feature), level) == words
+
+
+def test_a_bin_of_one_value_is_spoken_of_by_that_value():
+    layout = Layout(Schema((Feature(name="gain", kind="numeric"),)), (numeric_axis((0.0,), low=0.0, high=None),))
+    assert [layout.text(0, level) for level in (0, 1)] == ["0", "over 0"]
 
 
 def test_a_level_with_a_label_is_spoken_of_by_its_label():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import SEEDS
 
 from l2c.core.rules import Implies, meets_rule
+from tables import SEEDS
 
 NAMES = ("age", "job", "school")
 

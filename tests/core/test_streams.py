@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from tables import SEEDS
 
 from l2c.core.streams import Streams, row_keys, scramble
+from tables import SEEDS
 
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15

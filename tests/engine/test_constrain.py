@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import SEEDS, layouts, random_cells, random_levels, small_layout
 
 from l2c.core.feature import Feature
 from l2c.core.layout import Axis, Decode, Layout
 from l2c.engine.constrain import local_distribution, log_weights
 from l2c.engine.decode import decode_levels
 from l2c.release.obey import obeys
+from tables import SEEDS, layouts, random_cells, random_levels, small_layout
 
 DECODES = st.sampled_from(["median", "midpoint"])
 EPSILONS = st.sampled_from([0.0, math.exp(-10), 0.3])

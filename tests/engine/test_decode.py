@@ -7,12 +7,12 @@ import math
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import SEEDS, layouts, numeric_axis, random_cells, random_levels
 
 from l2c.core.feature import Feature
 from l2c.core.layout import Layout
 from l2c.core.schema import Schema
 from l2c.engine.decode import decode_levels
+from tables import SEEDS, layouts, numeric_axis, random_cells, random_levels
 
 
 def same(left: float, right: float) -> bool:

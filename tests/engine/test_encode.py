@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
-from tables import SEEDS, layouts, random_cells, small_layout
 
 from l2c.core.feature import Feature
 from l2c.core.layout import Layout
 from l2c.core.schema import Schema
 from l2c.engine.encode import Encoder, own_values
+from tables import SEEDS, layouts, random_cells, small_layout
 
 
 def slow_values_input(layout: Layout, fit: np.ndarray, row: list[float]) -> list[float]:

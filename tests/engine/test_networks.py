@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import SEEDS
 
 from l2c.engine.networks import BLOCK, Dense, Network, forward, from_arrays, to_arrays
+from tables import SEEDS
 
 
 def random_network(widths: list[int], rng: np.random.Generator) -> Network:
@@ -18,7 +20,7 @@ def random_network(widths: list[int], rng: np.random.Generator) -> Network:
             rng.normal(0, 1 / np.sqrt(before), (after, before)).astype(np.float32),
             rng.normal(0, 0.5, after).astype(np.float32),
         )
-        for before, after in zip(widths[:-1], widths[1:], strict=True)
+        for before, after in pairwise(widths)
     )
 
 
@@ -26,9 +28,7 @@ def torch_forward(network: Network, inputs: np.ndarray) -> np.ndarray:
     layers: list[torch.nn.Module] = []
     for layer in network:
         linear = torch.nn.utils.skip_init(torch.nn.Linear, layer.weight.shape[1], layer.weight.shape[0])
-        linear.load_state_dict(
-            {"weight": torch.from_numpy(layer.weight), "bias": torch.from_numpy(layer.bias)}
-        )
+        linear.load_state_dict({"weight": torch.from_numpy(layer.weight), "bias": torch.from_numpy(layer.bias)})
         layers += [linear, torch.nn.ReLU()]
     with torch.no_grad():
         return np.asarray(torch.nn.Sequential(*layers[:-1])(torch.from_numpy(inputs)))

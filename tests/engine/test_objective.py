@@ -9,7 +9,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import SEEDS, layouts, random_cells, random_levels, small_layout
 from torch import Tensor
 
 from l2c.core.layout import Layout
@@ -18,6 +17,7 @@ from l2c.engine.decode import decode_levels
 from l2c.engine.encode import own_values
 from l2c.engine.objective import breadth_loss, counter_loss, mix_law, soft_values, sparsity_loss
 from l2c.engine.relax import Segments
+from tables import SEEDS, layouts, random_cells, random_levels, small_layout
 
 SHARES = st.floats(0.05, 1.0)
 
@@ -72,13 +72,13 @@ def test_the_breadth_loss_is_the_kl_divergence_of_the_proposals_law_from_the_uni
         slow_breadth(layout, local[r].tolist(), selection[r].tolist(), own[r].tolist(), allowed[r].tolist(), t)
         for r in range(3)
     ]
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
-    assert (found > -1e-8).all()
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert (found > -1e-6).all()
 
 
 @given(layouts(), SEEDS, SHARES)
 def test_the_breadth_loss_is_zero_at_its_reference_and_grows_away_from_it(layout, seed, t):
-    local, _, own, allowed = random_terms(layout, seed)
+    _, _, own, allowed = random_terms(layout, seed)
     segments = Segments.of(layout)
     counts = segments.total(allowed.double())
     uniform = allowed.double() / segments.spread(counts)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import SEEDS, layouts, random_question, small_layout
 
 from l2c.core.layout import Layout
 from l2c.core.method import Question
@@ -21,12 +22,13 @@ from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
 from l2c.engine.sample import mixed_law
 from l2c.release.obey import obeys
+from tables import SEEDS, layouts, random_question, small_layout
 
 
 def network(widths: list[int], rng: np.random.Generator) -> Network:
     return tuple(
         Dense(rng.normal(0, 1, (after, before)).astype(np.float32), rng.normal(0, 1, after).astype(np.float32))
-        for before, after in zip(widths[:-1], widths[1:], strict=True)
+        for before, after in pairwise(widths)
     )
 
 
@@ -49,6 +51,7 @@ RECIPES = st.builds(
     Recipe,
     selector=st.sampled_from(["learned", "constant", "absent"]),
     inputs=st.sampled_from(["levels", "values"]),
+    widen_after=st.sampled_from([None, 0, 4, 1000]),
     epsilon=st.sampled_from([0.0, 0.1]),
 )
 
@@ -65,11 +68,11 @@ def test_a_rows_law_and_draws_do_not_depend_on_the_batch_or_its_order(layout, re
         assert (proposals(fitted, question.take(rows), 3, 6) == drawn[rows]).all()
 
 
-@given(layouts(), SEEDS, st.data())
-def test_a_draw_is_found_by_its_row_and_position(layout, seed, data):
+@given(layouts(), RECIPES, SEEDS, st.data())
+def test_a_draw_is_found_by_its_row_and_position(layout, recipe, seed, data):
     rng = np.random.default_rng(seed)
     question = random_question(layout, 6, rng)
-    fitted = counterer(layout, Recipe(), question, rng)
+    fitted = counterer(layout, recipe, question, rng)
     drawn = proposals(fitted, question, 1, 12)
     rows = np.array(data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=6)))
     first = np.array(data.draw(st.lists(st.integers(0, 8), min_size=len(rows), max_size=len(rows))))
@@ -138,15 +141,50 @@ def test_the_range_is_checked_on_the_value_that_stands_for_the_bin():
         assert (law[0, 2] > 0) == mass
 
 
-def test_proposals_have_the_frequencies_of_the_law():
+def frequencies(layout: Layout, drawn: np.ndarray) -> np.ndarray:
+    """Return how often each place of the flat axis was drawn, for each row."""
+    counts = np.zeros((len(drawn), layout.width))
+    for row, draws in enumerate(drawn):
+        np.add.at(counts[row], (draws + layout.offsets).ravel(), 1 / len(draws))
+    return counts
+
+
+def test_proposals_have_the_frequencies_of_the_law_and_from_widen_after_on_of_the_wide_one():
     layout, rng = small_layout(), np.random.default_rng(5)
     question = random_question(layout, 3, rng)
-    fitted = counterer(layout, Recipe(), question, rng)
-    law, drawn = fitted.law(question), proposals(fitted, question, 8, 20_000)
-    for row in range(3):
-        counts = np.zeros(layout.width)
-        np.add.at(counts, (drawn[row] + layout.offsets).ravel(), 1 / 20_000)
-        np.testing.assert_allclose(counts, law[row], atol=0.015)
+    fitted = counterer(layout, Recipe(widen_after=20_000), question, rng)
+    law, wide_law = fitted.law(question), fitted.wide_law(question)
+    assert np.abs(law - wide_law).max() > 0.3
+    drawn = proposals(fitted, question, 8, 40_000)
+    np.testing.assert_allclose(frequencies(layout, drawn[:, :20_000]), law, atol=0.015)
+    np.testing.assert_allclose(frequencies(layout, drawn[:, 20_000:]), wide_law, atol=0.015)
+
+
+def test_the_law_widens_at_its_position_exactly_and_without_one_never():
+    layout, rng = small_layout(), np.random.default_rng(5)
+    question = random_question(layout, 3, rng)
+    fitted = counterer(layout, Recipe(widen_after=50), question, rng)
+    drawn = proposals(fitted, question, 8, 100)
+    never, always = (
+        proposals(replace(fitted, recipe=Recipe(widen_after=after)), question, 8, 100) for after in (None, 0)
+    )
+    assert (drawn[:, :50] == never[:, :50]).all()
+    assert (drawn[:, 50:] == always[:, 50:]).all()
+    assert (never != always).any(axis=(0, 2)).mean() > 0.5
+
+
+def test_the_wide_law_is_uniform_over_the_allowed_levels_at_the_reference_selection():
+    layout, rng = small_layout(), np.random.default_rng(4)
+    question = random_question(layout, 4, rng)
+    wide = counterer(layout, Recipe(reference_selection=0.6), question, rng).wide_law(question)
+    weights = log_weights(layout, question.levels, decode="median", epsilon=0.0)
+    for row in range(4):
+        for i, (start, size) in enumerate(zip(layout.offsets, layout.sizes, strict=True)):
+            allowed = [weight == 0 for weight in weights[row, start : start + size]]
+            expected = [
+                0.6 * free / sum(allowed) + 0.4 * (j == question.levels[row, i]) for j, free in enumerate(allowed)
+            ]
+            np.testing.assert_allclose(wide[row, start : start + size], expected)
 
 
 def test_another_seed_gives_other_draws():

@@ -13,7 +13,7 @@ from l2c.errors import InputError
 def test_the_paper_preset_is_appendix_a_2():
     assert (PAPER.alpha, PAPER.epochs, PAPER.temperature, PAPER.learning_rate) == (1e-4, 200, 0.2, 1e-4)
     assert PAPER.epsilon == math.exp(-10)
-    assert (PAPER.beta, PAPER.patience) == (0.0, None)
+    assert (PAPER.beta, PAPER.patience, PAPER.widen_after) == (0.0, None, None)
     assert (PAPER.selector, PAPER.inputs, PAPER.decode) == ("learned", "levels", "midpoint")
 
 
@@ -33,6 +33,7 @@ def test_the_paper_preset_is_appendix_a_2():
         ({"selection": 0.0}, "selection is a probability above 0, not 0.0"),
         ({"reference_selection": 1.1}, "reference_selection is a probability above 0, not 1.1"),
         ({"patience": 0}, "patience must be at least 1 epoch, or None, not 0"),
+        ({"widen_after": -1}, "widen_after must be at least 0 draws, or None, not -1"),
         ({"selector": "none"}, "selector must be one of learned, constant, absent, not 'none'"),
         ({"inputs": "raw"}, "inputs must be one of levels, values, not 'raw'"),
         ({"decode": "mean"}, "decode must be one of median, midpoint, not 'mean'"),
@@ -51,4 +52,6 @@ def test_all_wrong_settings_are_listed_at_once():
 
 
 def test_the_ends_of_the_bounds_are_inside():
-    Recipe(alpha=0.0, beta=0.0, epochs=0, epsilon=0.0, selection=1.0, reference_selection=1.0, patience=1)
+    Recipe(
+        alpha=0.0, beta=0.0, epochs=0, epsilon=0.0, selection=1.0, reference_selection=1.0, patience=1, widen_after=0
+    )

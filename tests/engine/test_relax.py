@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import SEEDS, layouts, random_cells, small_layout
 from torch import Tensor
 
 from l2c.core.layout import Layout
 from l2c.engine.constrain import log_weights
 from l2c.engine.relax import Segments, bin_concrete, cat_concrete, gumbel, mix
+from tables import SEEDS, layouts, random_cells, small_layout
 
 TEMPERATURES = st.sampled_from([0.2, 0.5, 1.0, 3.0])
 
@@ -115,7 +116,7 @@ def entropy(shares: Tensor) -> float:
 
 def check_that_temperature_acts(relaxed: Relaxation) -> None:
     hot_to_cold = [entropy(relaxed(tau)) for tau in (5.0, 1.0, 0.5, 0.2, 0.05)]
-    assert all(later < earlier - 0.01 for earlier, later in zip(hot_to_cold[:-1], hot_to_cold[1:], strict=True))
+    assert all(later < earlier - 0.01 for earlier, later in pairwise(hot_to_cold))
 
 
 def coins(count: int = 2000) -> tuple[Tensor, Tensor]:
@@ -175,9 +176,7 @@ def test_frequencies_of_cold_draws_are_the_probabilities():
     cold = cat_concrete(p.log().expand(20_000, 3), noise, 1e-3, segments)
     np.testing.assert_allclose(cold.mean(dim=0), p, atol=0.015)
     logit, coin = coins(20_000)
-    np.testing.assert_allclose(
-        bin_concrete(logit, coin, 1e-3).mean(dim=0), torch.sigmoid(logit[0]), atol=0.015
-    )
+    np.testing.assert_allclose(bin_concrete(logit, coin, 1e-3).mean(dim=0), torch.sigmoid(logit[0]), atol=0.015)
 
 
 @given(layouts(), SEEDS, TEMPERATURES)

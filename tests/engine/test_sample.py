@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import SEEDS, layouts, random_cells, small_layout
 
 from l2c.core.layout import Layout
 from l2c.core.streams import Streams
 from l2c.engine.constrain import local_distribution, log_weights
 from l2c.engine.sample import BITS, draw_levels, integer_cdf, mixed_law
+from tables import SEEDS, layouts, random_cells, small_layout
 
 EXTREMES = (0, 1, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1)
 

@@ -52,8 +52,7 @@ def release_of(
         current=np.zeros(inputs, dtype=np.int64),
         desired=np.array([1] * inputs if desired is None else desired, dtype=np.int64),
         outcomes=tuple(
-            Outcome(status, "", len(found), judged)
-            for status, found, judged in zip(statuses, sets, tries, strict=True)
+            Outcome(status, "", len(found), judged) for status, found, judged in zip(statuses, sets, tries, strict=True)
         ),
         row=row,
         rank=np.array([rank + 1 for found in sets for rank, _ in enumerate(found)], dtype=np.int64),

@@ -32,9 +32,7 @@ def reference_of(
 
 def random_reference(rng: np.random.Generator, released: Released, classes: int = 3) -> Reference:
     fit, held_out = (random_cells(rng, released.layout, int(rng.integers(40))) for _ in range(2))
-    return Reference(
-        fit, rng.integers(classes, size=len(fit)), held_out, rng.integers(classes, size=len(held_out))
-    )
+    return Reference(fit, rng.integers(classes, size=len(fit)), held_out, rng.integers(classes, size=len(held_out)))
 
 
 def slow_distance(one: Cells, other: Cells, numeric: list[bool], ranges: list[float]) -> float:
@@ -101,9 +99,7 @@ def test_every_part_is_that_of_comparing_all_pairs(released: Released, seed: int
 
 
 @pytest.mark.parametrize("few", [0, 2, 100])
-def test_neither_blocks_nor_the_way_of_comparing_change_the_result(
-    few: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_neither_blocks_nor_the_way_of_comparing_change_the_result(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_FEW", few)
     monkeypatch.setattr(module, "_QUERY_BLOCK", 7)
     monkeypatch.setattr(module, "_FIT_BLOCK", 5)

@@ -104,9 +104,7 @@ def test_unary_is_the_share_that_keeps_each_direction(released: Released) -> Non
         return kept(released, c)[i] or bool(after > before if moves == "rises" else after < before)
 
     found = [c for _, members in sets_of(released) for c in members]
-    directed = [
-        (i, f.moves) for i, f in enumerate(released.layout.schema.features) if f.moves in ("rises", "falls")
-    ]
+    directed = [(i, f.moves) for i, f in enumerate(released.layout.schema.features) if f.moves in ("rises", "falls")]
     shares = [mean(float(keeps(c, i, moves)) for c in found) for i, moves in directed if found]
     assert quality.unary(released) == pytest.approx(mean_or_none(shares))
 

@@ -14,8 +14,8 @@ It holds no training row and no pickle.
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,18 +54,42 @@ class Bundle:
 
 def write_bundle(bundle: Bundle, folder: Path) -> None:
     """Write a bundle, whole or not at all; an earlier bundle in its place is replaced, nothing else is."""
-    if folder.exists() and not (folder / MANIFEST).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not _is_replaceable(folder):
         raise StoredFileError(f"{folder} exists and is no bundle; choose another folder")
+    contents = _contents(bundle)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    fresh, old = (folder.with_name(f".{folder.name}-{secrets.token_hex(8)}") for _ in range(2))
     try:
-        for name, content in _contents(bundle).items():
+        fresh.mkdir()
+        for name, content in contents.items():
             (fresh / name).write_bytes(content)
-        if folder.exists():
-            shutil.rmtree(folder)
-        fresh.replace(folder)
+        _swap(folder, fresh, old)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _is_replaceable(folder: Path) -> bool:
+    """Return whether a folder is empty, or holds a bundle and nothing else."""
+    try:
+        names = {path.name for path in folder.iterdir()}
+        kind = json.loads((folder / MANIFEST).read_bytes())["kind"] if names else KIND
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+    return bool(kind == KIND) and names <= {MANIFEST, *FILES}
+
+
+def _swap(folder: Path, fresh: Path, old: Path) -> None:
+    """Put a fresh folder in the place of another, which is kept aside until that is done."""
+    if not folder.exists():
+        fresh.replace(folder)
+        return
+    folder.replace(old)
+    try:
+        fresh.replace(folder)
+    except BaseException:
+        old.replace(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def read_bundle(folder: Path) -> Bundle:

@@ -18,8 +18,10 @@ import pyarrow.parquet as pq
 
 from l2c.adapters import frames
 from l2c.adapters.frames import FrameShape
+from l2c.adapters.frames.columns import decoded, family
+from l2c.adapters.frames.stored import whole
 from l2c.adapters.frames.storing import from_arrow, to_arrow
-from l2c.adapters.seals import seal, unseal
+from l2c.adapters.seals import seal, sha256, unseal
 from l2c.core.explanation import Outcome, Released
 from l2c.core.layout import Layout
 from l2c.core.schema import Schema
@@ -72,6 +74,7 @@ def write(
     own = _own_names(schema)
     for name, column in _bookkeeping(released, index).items():
         table = table.append_column(own[name], column)
+    table = table.take(order)
     metadata = {
         "schema": schema.to_dict(),
         "layout": released.layout.to_dict(),
@@ -79,9 +82,9 @@ def write(
         "classes": list(released.classes),
         "asked": released.asked,
         "notes": dict(notes),
+        "rows": _digest(table),
     }
-    existing = table.schema.metadata or {}
-    table = table.take(order).replace_schema_metadata({**existing, KEY: seal(KIND, metadata).encode()})
+    table = table.replace_schema_metadata({KEY: seal(KIND, metadata).encode()})
     with frames.replacing(path) as draft:
         pq.write_table(table, draft, compression="zstd", write_page_checksum=True)
 
@@ -90,6 +93,8 @@ def read(path: Path) -> Record:
     """Return what a found file holds, or raise if it is damaged, foreign or of another version."""
     table, data = _opened(path)
     try:
+        if _digest(table) != data["rows"]:
+            raise StoredFileError("its rows were altered and do not match their hash")
         schema = Schema.from_dict(data["schema"])
         layout = Layout.from_dict(schema, data["layout"])
         return _record(table, layout, FrameShape.from_dict(schema, data["shape"]), data)
@@ -153,16 +158,27 @@ def _bookkeeping(released: Released, index: Sequence[object] | None) -> dict[str
         "rank": pa.array(np.concatenate([np.zeros(people, dtype=np.int64), released.rank])),
     }
     if index is not None:
-        columns["index"] = pa.array([*index, *(index[row] for row in released.row)])
+        columns["index"] = _row_labels([*index, *(index[row] for row in released.row)])
     wanted = released.desired[released.row]
     return columns | {
         "prediction": pa.array([*_labels(released.classes, released.current), *_labels(released.classes, wanted)]),
-        "probability": pa.array([*([None] * people), *released.chance]),
+        "probability": pa.array([*([None] * people), *released.chance], pa.float64()),
         "status": pa.array([*(outcome.status for outcome in released.outcomes), *nothing], pa.string()),
         "sentence": pa.array([*(outcome.sentence for outcome in released.outcomes), *nothing], pa.string()),
         "tries": pa.array([*(outcome.tries for outcome in released.outcomes), *nothing], pa.int64()),
         "desired": pa.array([*_labels(released.classes, released.desired), *_labels(released.classes, wanted)]),
     }
+
+
+def _row_labels(labels: Sequence[object]) -> pa.Array:
+    """Return row labels as Arrow; labels of several parts or of mixed types are kept as texts."""
+    try:
+        array = pa.array(labels)
+    except (pa.ArrowException, OverflowError):
+        array = None
+    if array is None or pa.types.is_nested(array.type):
+        return pa.array([str(label) for label in labels])
+    return array
 
 
 def _rows(released: Released) -> np.ndarray:
@@ -185,6 +201,21 @@ def _labels(classes: tuple[Label, ...], indices: np.ndarray) -> list[Label | Non
 
 def _indices(classes: tuple[Label, ...], labels: Sequence[Label | None]) -> np.ndarray:
     return np.array([-1 if label is None else classes.index(label) for label in labels], dtype=np.int64)
+
+
+def _digest(table: pa.Table) -> str:
+    """Return the hash of what a table says, however it is encoded: Parquet itself does not guard all its bytes."""
+    parts = []
+    for name in table.column_names:
+        values = decoded(whole(table.column(name)))
+        values = values.cast(_COMMON[kind], safe=False) if (kind := family(values)) else values
+        said = pa.record_batch([values.drop_null()], [name])
+        parts += [name.encode(), values.is_valid().to_numpy(zero_copy_only=False).tobytes(), said.serialize()]
+    return sha256(b"".join(parts))
+
+
+_COMMON = {"boolean": pa.uint8(), "integer": pa.int64(), "float": pa.float64(), "text": pa.large_string()}
+"""One type for all that a file may give back in another width."""
 
 
 def _stacked(first: Any, second: Any) -> pa.Table:

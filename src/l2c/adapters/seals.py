@@ -19,8 +19,7 @@ def sha256(content: bytes) -> str:
 
 def seal(kind: str, data: Mapping[str, Any]) -> str:
     """Return data as JSON with its kind, its format version and its hash."""
-    marked = {"kind": kind, "format": FORMAT_VERSION, **data}
-    return json.dumps({**marked, "sha256": _hash(marked)}, indent=1)
+    return _text({"kind": kind, "format": FORMAT_VERSION, **data})
 
 
 def unseal(kind: str, text: bytes | str, where: str) -> dict[str, Any]:
@@ -35,11 +34,11 @@ def unseal(kind: str, text: bytes | str, where: str) -> dict[str, Any]:
         raise StoredFileError(
             f"{where} has format {data.get('format')!r}; this version of L2C reads format {FORMAT_VERSION}"
         )
-    expected = data.pop("sha256", None)
-    if expected != _hash(data):
+    data.pop("sha256", None)
+    if _text(data).encode() != (text.encode() if isinstance(text, str) else text):
         raise StoredFileError(f"{where} was altered: its content does not match its hash")
     return data
 
 
-def _hash(data: Mapping[str, Any]) -> str:
-    return sha256(json.dumps(data, sort_keys=True).encode())
+def _text(data: Mapping[str, Any]) -> str:
+    return json.dumps({**data, "sha256": sha256(json.dumps(data, sort_keys=True).encode())}, indent=1)

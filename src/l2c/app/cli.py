@@ -34,7 +34,7 @@ PIPE_WIDTH = 140
 """Columns of a table when no terminal says how many there are."""
 
 err_console = Console(stderr=True)
-out_console = Console() if Console().is_terminal else Console(width=PIPE_WIDTH)
+out_console = Console(width=None if Console().is_terminal else PIPE_WIDTH, markup=False, highlight=False)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Data = Annotated[Path, typer.Option("--data", help="Rows, as .csv or .parquet.")]
@@ -46,14 +46,16 @@ Names = Annotated[list[str] | None, typer.Option(help="A feature's name; may be 
 def main() -> None:
     """Run the command line; a problem is told in a sentence, and the exit code is 1."""
     try:
-        cli()
+        cli(prog_name="l2c")
     except L2CError as error:
-        _refuse(error)
+        _refuse(str(error))
+    except OSError as error:
+        _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
 
-def _refuse(error: L2CError) -> NoReturn:
+def _refuse(sentence: str) -> NoReturn:
     err_console.print("[bold red]l2c:[/]", end=" ")
-    err_console.print(str(error), markup=False, highlight=False, soft_wrap=True)
+    err_console.print(sentence, markup=False, highlight=False, soft_wrap=True)
     raise SystemExit(1)
 
 
@@ -66,12 +68,12 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Explain the German Credit applicants, end to end."""
-    with _progress("learning", quiet=as_json) as learning, _progress("explaining", quiet=as_json) as explaining:
-        shown = demonstration.run(out, n=n, seed=seed, learning=learning, explaining=explaining)
+    with _progress("learning", "explaining", quiet=as_json) as (learning, explaining):
+        shown = demonstration.run(out, n=n, seed=seed, person=person, learning=learning, explaining=explaining)
     if as_json:
         _print_json(shown.to_dict())
     else:
-        for part in demonstration.tables(shown, person):
+        for part in demonstration.tables(shown):
             out_console.print(part)
 
 
@@ -116,12 +118,12 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Learn an explainer for a model, and save it as a bundle."""
-    with _progress("learning", quiet=as_json) as report:
+    with _progress("learning", quiet=as_json) as (report,):
         explainer = service.fit_bundle(data, schema, model, out, preset=preset, seed=seed, progress=report)
     if as_json:
         _print_json({"bundle": str(out), **explainer.bundle.notes})
     else:
-        out_console.print(f"{out}: {explainer.training}", highlight=False)
+        _say(f"{out}: {explainer.training}")
 
 
 @cli.command()
@@ -138,7 +140,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Find counterfactuals for every row of a file."""
-    with _progress("explaining", quiet=as_json) as report:
+    with _progress("explaining", quiet=as_json) as (report,):
         found = service.explain_file(
             bundle,
             model,
@@ -154,12 +156,12 @@ def explain(
     if as_json:
         _print_json({"found": str(out), **_summary(found)})
         return
-    out_console.print(f"{out}: {len(found)} counterfactuals", highlight=False)
+    _say(f"{out}: {len(found)} counterfactuals")
     for status, count in service.status_counts(found).items():
-        out_console.print(f"  {count} rows {status}", highlight=False)
+        _say(f"  {count} rows {status}")
     for row, outcome in enumerate(found.outcomes):
         if outcome.status == "bad_input":
-            out_console.print(f"  {outcome.sentence or row}", markup=False, highlight=False)
+            _say(f"  {outcome.sentence or row}")
 
 
 @datasets_cli.command("list")
@@ -184,23 +186,27 @@ def datasets_export(
     """Write a data set as CSV files, with its schema."""
     files = service.export_dataset(name, out)
     for path in (files.train, files.test, files.schema):
-        out_console.print(str(path), highlight=False)
+        _say(str(path))
 
 
 @contextmanager
-def _progress(verb: str, *, quiet: bool) -> Iterator[Report | None]:
-    """Give a report that draws a bar with the time left, on a terminal; in a pipe there is none."""
+def _progress(*verbs: str, quiet: bool) -> Iterator[list[Report | None]]:
+    """Give for each verb a report that draws a bar with the time left, on a terminal; in a pipe there is none."""
     if quiet or not err_console.is_terminal:
-        yield None
+        yield [None for _ in verbs]
         return
-    columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err_console, transient=True) as bar:
-        task = bar.add_task(verb, total=None, visible=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err_console, transient=True) as bars:
+        yield [_bar(bars, verb) for verb in verbs]
 
-        def report(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, visible=True)
 
-        yield report
+def _bar(bars: Progress, verb: str) -> Report:
+    task = bars.add_task(verb, total=None, visible=False)
+
+    def report(done: int, total: int) -> None:
+        bars.update(task, completed=done, total=total, visible=True)
+
+    return report
 
 
 def _summary(found: Explanations) -> dict[str, Any]:
@@ -222,6 +228,10 @@ def _described(data: datasets.Dataset) -> dict[str, Any]:
         "licence": data.licence,
         "citation": data.citation,
     }
+
+
+def _say(sentence: str) -> None:
+    out_console.print(sentence, soft_wrap=True)  # a path that is broken in two is no path
 
 
 def _print_json(data: object) -> None:

@@ -35,6 +35,7 @@ class Shown:
     accuracy: float
     explainer: Explainer
     found: Explanations
+    person: int
     scores: Scorecard
     files: tuple[Path, ...]
 
@@ -65,9 +66,22 @@ def credit_model(data: Dataset) -> Any:
     return model.fit(data.train[[*numbers, *others]], data.train[data.target])
 
 
-def run(out: Path, *, n: int, seed: int, learning: Progress | None, explaining: Progress | None) -> Shown:
-    """Train a model on German Credit, explain every test applicant, write what was found, and return it all."""
+def run(
+    out: Path,
+    *,
+    n: int,
+    seed: int,
+    person: int | None = None,
+    learning: Progress | None = None,
+    explaining: Progress | None = None,
+) -> Shown:
+    """Train a model on German Credit, explain every test applicant, write what was found, and return it all.
+
+    The `person` to show is by default the first whom the model refuses.
+    """
     data = datasets.load("german")
+    if person is not None and not 0 <= person < len(data.test):
+        raise InputError(f"--person {person}: there are applicants 0 to {len(data.test) - 1}")
     model = credit_model(data)
     fit, dev = data.dev_split(seed)
     explainer = L2C().fit(fit, model, data.schema, dev=dev, seed=seed, progress=learning)
@@ -79,20 +93,19 @@ def run(out: Path, *, n: int, seed: int, learning: Progress | None, explaining: 
     names = list(data.schema.names)
     accuracy = float((model.predict(data.test[names]) == data.test[data.target]).mean())
     scores = found.scores(reference=fit, held_out=pd.concat([dev, data.test]))
-    return Shown(data, accuracy, explainer, found, scores, files)
+    row = _refused(data, found) if person is None else person
+    return Shown(data, accuracy, explainer, found, row, scores, files)
 
 
-def tables(shown: Shown, person: int | None) -> Iterator[RenderableType]:
+def tables(shown: Shown) -> Iterator[RenderableType]:
     """Yield what the terminal shows: one applicant, the scorecard, and where the files are."""
     released = shown.found.released
     yield Text(
         f"{shown.data.title}: logistic regression, test accuracy {shown.accuracy:.1%}; {shown.explainer.training}\n"
     )
-    row = _refused(shown) if person is None else person
-    if not 0 <= row < len(released.outcomes):
-        raise InputError(f"--person {row}: there are applicants 0 to {len(released.outcomes) - 1}")
-    yield as_table(sheet(released, row, SHOWN))
-    yield Text("▸ a change; · as it is. The model answers “good” to every column.\n", "dim")
+    yield as_table(sheet(released, shown.person, SHOWN))
+    wanted = released.classes[released.desired[shown.person]]
+    yield Text(f"▸ a change; · as it is. The model answers “{wanted}” to every counterfactual.\n", "dim")
     yield scorecard_table(shown)
     yield Group(Text("\nwritten:"), *(Text(f"  {path}") for path in shown.files))
 
@@ -122,9 +135,9 @@ def scorecard_table(shown: Shown) -> Table:
     return table
 
 
-def _refused(shown: Shown) -> int:
+def _refused(data: Dataset, found: Explanations) -> int:
     """Return the first applicant whom the model refuses and who has counterfactuals to show."""
-    released = shown.found.released
-    good = released.classes.index(shown.data.desirable)
+    released = found.released
+    good = released.classes.index(data.desirable)
     refused = np.flatnonzero((released.desired == good) & np.isin(np.arange(len(released.desired)), released.row))
-    return int(refused[0]) if len(refused) else int(released.row[0])
+    return int([*refused, *released.row, 0][0])

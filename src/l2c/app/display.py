@@ -44,9 +44,9 @@ def sheet(released: Released, row: int, ranks: int) -> Sheet:
     own = released.factual[row]
     lines = []
     for i, feature in enumerate(released.layout.schema.features):
-        original = value_text(released.layout, i, own[i])
-        others = [value_text(released.layout, i, value) for value in released.cells[chosen, i]]
-        lines.append((feature.title, (Cell(original), *(Cell(text, text != original) for text in others))))
+        values = [own[i], *released.cells[chosen, i]]
+        cells = (Cell(value_text(released.layout, i, value), _differs(value, own[i])) for value in values)
+        lines.append((feature.title, tuple(cells)))
     now, wanted = (released.classes[index] for index in (released.current[row], released.desired[row]))
     heads = (f"now: {now}", *(f"{rank}: {wanted}" for rank in range(1, len(chosen) + 1)))
     return Sheet(f"row {row}: {released.outcomes[row].sentence}", heads, tuple(lines))
@@ -59,19 +59,27 @@ def value_text(layout: Layout, feature: int, value: float) -> str:
         return "missing"
     if not described.numeric:
         return described.text(int(value))
-    return f"{int(value):,}" if float(value).is_integer() else f"{value:,.6g}"
+    digits = max(6, len(str(int(abs(value)))) + 1)
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:,.{digits}g}"
+
+
+def _differs(value: float, other: float) -> bool:
+    return bool(value != other) and not (np.isnan(value) and np.isnan(other))
 
 
 def as_table(sheet: Sheet) -> Table:
-    """Return a sheet for the terminal; unchanged cells step back, so that changes stand out."""
-    table = Table(title=sheet.title, title_justify="left", box=box.SIMPLE_HEAD)
+    """Return a sheet for the terminal; unchanged cells step back, so that changes stand out.
+
+    Words are given as `Text`: square brackets in them are no markup.
+    """
+    table = Table(title=Text(sheet.title, "table.title"), title_justify="left", box=box.SIMPLE_HEAD)
     table.add_column("", max_width=28)
     for head in sheet.heads:
-        table.add_column(head)
+        table.add_column(Text(head))
     for title, cells in sheet.lines:
         first, *rest = cells
         marked = [Text(f"▸ {cell.text}", "bold green") if cell.changed else Text("·", "dim") for cell in rest]
-        table.add_row(title, first.text, *marked)
+        table.add_row(Text(title), Text(first.text), *marked)
     return table
 
 

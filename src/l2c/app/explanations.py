@@ -95,7 +95,7 @@ class Explanations:
     def _class_of(self, cells: Cells) -> np.ndarray:
         if self._blackbox is None:
             raise InputError("plausibility asks the model about the reference rows: l2c.read(path, model=model)")
-        return decide(self._blackbox.proba(cells))
+        return decide(self._blackbox.proba(cells)) if len(cells) else np.empty(0, dtype=np.int64)
 
     def write(self, path: str | Path) -> None:
         """Write everything to a Parquet file, whole or not at all; `l2c.read` reads it back."""
@@ -121,7 +121,7 @@ def read(path: str | Path, *, model: object = None) -> Explanations:
     record = records.read(Path(path))
     blackbox = None
     if model is not None:
-        shape = frames.shape_of(record.frame, record.released.layout.schema)
-        readable = record.released.factual[record.released.current >= 0]
-        blackbox = as_blackbox(model, shape, readable[:1])
+        layout = record.released.layout
+        example = layout.values(np.zeros((1, len(layout.axes)), np.int16), "median")
+        blackbox = as_blackbox(model, frames.shape_of(record.frame, layout.schema), example)
     return Explanations(record.released, record.frame, record.index, record.notes, blackbox)

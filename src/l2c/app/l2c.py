@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -88,6 +88,10 @@ class L2C(Recipe):
         progress
             Called after each epoch with the epochs done and the most there can be.
         """
+        problems = list(_whole_number_problems(("seed", seed, 0)))
+        if problems:
+            raise InputError(problems)
+        seed = int(seed)
         cells = frames.strict(frames.read(frame, schema))
         shape = frames.shape_of(frame, schema)
         blackbox = as_blackbox(model, shape, cells[:EXAMPLES])
@@ -167,6 +171,7 @@ class Explainer:
             Called with the rows done and the rows there are.
         """
         goal = self._checked(n, seed, desired, tries, seconds)
+        n, seed = int(n), int(seed)
         reading = frames.read(frame, self.schema)
         readable = np.flatnonzero(~reading.bad_rows)
         budget = Budget(tries or max(10_000, 100 * n), _clock(seconds))
@@ -184,14 +189,10 @@ class Explainer:
         self, n: int, seed: int, desired: Label | None, tries: int | None, seconds: float | None
     ) -> int | None:
         """Return the index of the desired class, or raise with every problem of the request."""
-        problems = []
-        for name, value, least in (("n", n, 1), ("tries", tries, 1), ("seed", seed, 0)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
-                problems.append(f"{name} must be a whole number, not {value!r}")
-            elif value is not None and value < least:
-                problems.append(f"{name} must be at least {least}, not {value}")
-        if seconds is not None and not seconds > 0:
-            problems.append(f"seconds must be above 0, not {seconds}")
+        counts = [("n", n, 1), ("seed", seed, 0)] + ([] if tries is None else [("tries", tries, 1)])
+        problems = list(_whole_number_problems(*counts))
+        if seconds is not None and not (isinstance(seconds, int | float | np.number) and seconds > 0):
+            problems.append(f"seconds must be above 0, not {seconds!r}")
         if desired is None and len(self.classes) != 2:
             problems.append(f"the model has {len(self.classes)} classes: say which is desired, of {self.classes}")
         if desired is not None and desired not in self.classes:
@@ -223,7 +224,7 @@ class Explainer:
         """Return the original model's answers on the very frame that is released."""
         shape = self.bundle.shape
         if isinstance(self.blackbox, FrameModel) and frames.kind_of(features) == shape.kind:
-            return self.blackbox.of_frame(features, frames.height(features))
+            return self.blackbox.of_frame(shape.arrange(features), frames.height(features))
         return self.blackbox.proba(frames.strict(frames.read(features, self.schema)))
 
     def save(self, folder: str | Path) -> None:
@@ -249,6 +250,15 @@ def load(folder: str | Path, *, model: object) -> Explainer:
     if not same_model(bundle.fingerprint, fingerprint(blackbox, layout)):
         raise OtherModelError(f"{folder} was made with another model: this one answers its probe rows differently")
     return Explainer(bundle, blackbox)
+
+
+def _whole_number_problems(*given: tuple[str, object, int]) -> Iterator[str]:
+    """Yield what is wrong with numbers that the caller gave, each with its name and the least it may be."""
+    for name, value, least in given:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            yield f"{name} must be a whole number, not {value!r}"
+        elif value < least:
+            yield f"{name} must be at least {least}, not {value}"
 
 
 def _split(cells: Cells, seed: int) -> tuple[Cells, Cells]:
@@ -277,11 +287,13 @@ def _trained(
 ) -> tuple[Counterer, str]:
     """Return the fitted method and a sentence on its training."""
     encoder = Encoder.fit(layout, recipe.inputs, fit)
-    model: Any = differentiable(blackbox, layout, fit) if len(blackbox.classes) == 2 else None
+    two = len(blackbox.classes) == 2
+    model: Any = differentiable(blackbox, layout, fit) if two else None
     if model is None:
         uniform = replace(recipe, selector="constant")
-        why = "the model offers no gradient, so proposals are uniform over the allowed levels; every one is judged"
-        return Counterer(layout, uniform, encoder, (), ()), why
+        why = "the model offers no gradient" if two else f"the model has {len(blackbox.classes)} classes, not two"
+        sentence = f"{why}, so proposals are uniform over the allowed levels; every one is judged"
+        return Counterer(layout, uniform, encoder, (), ()), sentence
     try:
         from l2c.engine.learn import learn
     except ImportError as error:

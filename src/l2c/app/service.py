@@ -46,7 +46,8 @@ def fit_bundle(
     """Fit an explainer to a file of training rows, save it as a bundle, and return it."""
     method = L2C.paper() if preset == "paper" else L2C()
     described = settings.read_schema(schema)
-    explainer = method.fit(frames.read_file(data), import_model(model), described, seed=seed, progress=progress)
+    rows = frames.read_file(data, described)
+    explainer = method.fit(rows, import_model(model), described, seed=seed, progress=progress)
     explainer.save(out)
     return explainer
 
@@ -70,9 +71,11 @@ def explain_file(
     """
     if out.suffix not in (".parquet", ".csv"):
         raise InputError(f"--out {str(out)!r}: expected a .parquet or .csv file")
+    if not out.parent.is_dir():
+        raise InputError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
     explainer = load(bundle, model=import_model(model))
     goal = None if desired is None else _class_named(desired, explainer.classes)
-    rows = frames.read_file(data)
+    rows = frames.read_file(data, explainer.schema)
     found = explainer.explain(rows, n, seed=seed, desired=goal, tries=tries, seconds=seconds, progress=progress)
     write_found(found, out)
     return found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float64, Int64
 
 from l2c.core.types import Cells, Label, Mask, Probabilities
 from l2c.errors import ModelError
@@ -32,7 +33,7 @@ def checked(answer: object, rows: int, classes: int) -> Probabilities:
     Traceback (most recent call last):
     l2c.errors.ModelError: the model's probabilities do not add to 1: row 0 adds to 1.1
     """
-    proba = np.asarray(answer, dtype=np.float64)
+    proba = numbers(answer)
     if proba.shape != (rows, classes):
         raise ModelError(
             f"the model answered {rows} rows with shape {proba.shape}; expected {rows} rows of {classes} classes"
@@ -47,6 +48,28 @@ def checked(answer: object, rows: int, classes: int) -> Probabilities:
         row = int(off.argmax())
         raise ModelError(f"the model's probabilities do not add to 1: row {row} adds to {proba[row].sum():.4g}")
     return proba
+
+
+def numbers(answer: object) -> Float64[np.ndarray, "*any"]:
+    """Return a model's answer as an array of numbers, or raise if it is none.
+
+    >>> numbers(["good", "bad"])
+    Traceback (most recent call last):
+    l2c.errors.ModelError: the model answered with no array of numbers: could not convert string to float: 'good'
+    """
+    try:
+        return np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"the model answered with no array of numbers: {error}") from error
+
+
+def plain_labels(classes: Iterable[Any]) -> tuple[Label, ...]:
+    """Return class labels as plain Python values, which a file can keep.
+
+    >>> plain_labels(np.array([0, 1]))
+    (0, 1)
+    """
+    return tuple(label.item() if isinstance(label, np.generic) else label for label in classes)
 
 
 def decide(proba: Probabilities) -> Int64[np.ndarray, " rows"]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Float32, Float64, Int64
 
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
@@ -89,7 +89,7 @@ class Layout:
         """Which places of the flat axis are not "missing"."""
         return ~np.isnan(self.representatives("midpoint"))
 
-    def representatives(self, decode: Decode) -> Cells:
+    def representatives(self, decode: Decode) -> Float64[np.ndarray, " width"]:
         """Return the value that stands for each place of the flat axis, NaN for missing."""
         return np.concatenate(
             [[*getattr(axis, decode), *([np.nan] if axis.missing else [])] for axis in self.axes]

@@ -31,8 +31,8 @@ Classes = Int64[np.ndarray, " rows"]
 def discretise(schema: Schema, cells: Cells, predicted: Classes) -> Layout:
     """Return the levels of every feature, as the training rows and the schema's binnings make them.
 
-    A feature on which `MinimalEntropy` or `Tree` accepts no cut is cut once, at its median: with a single bin it
-    could not move. A declared range (`Feature.low`, `Feature.high`) takes the place of the outer ends, and what
+    A feature on which `MinimalEntropy` or `Tree` accepts no cut, or whose quantiles are all its least value, is cut
+    once, at its median: with a single bin it could not move. A declared range (`Feature.low`, `Feature.high`) takes the place of the outer ends, and what
     stands for a bin lies in that range wherever the bin reaches into it.
 
     Parameters
@@ -109,7 +109,7 @@ def _axis(feature: Feature, column: Column, predicted: Classes, shared: Cuts) ->
 def _cuts(feature: Feature, values: Column, classes: Classes, shared: Cuts) -> Cuts:
     match feature.binning:
         case EqualFrequency(at_most=at_most):
-            return equal_frequency_cuts(values, at_most)
+            return equal_frequency_cuts(values, at_most) or _halving_cut(values)
         case ZeroOrPositive():
             return (0.0,)
         case MinimalEntropy():

@@ -53,7 +53,9 @@ class Encoder:
         return np.concatenate(parts, axis=1).astype(np.float32)
 
 
-def own_values(layout: Layout, cells: Cells, levels: Levels, representatives: Cells) -> Cells:
+def own_values(
+    layout: Layout, cells: Cells, levels: Levels, representatives: Float64[np.ndarray, " width"]
+) -> Float64[np.ndarray, "rows width"]:
     """Return, for each place of the flat axis, the value a row takes there: its own at its own level.
 
     A level that does not change keeps the person's own value, so the own level stands for the own value and

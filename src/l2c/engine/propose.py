@@ -58,7 +58,7 @@ class Counterer:
     def _selection(self, inputs: np.ndarray) -> Float64[np.ndarray, "rows features"]:
         if self.recipe.selector == "learned":
             logit = forward(self.selector, inputs).astype(np.float64)
-            return np.asarray(1 / (1 + np.exp(-logit)))
+            return np.asarray(np.exp(-np.logaddexp(0.0, -logit)))  # sigmoid, without overflow
         share = 1.0 if self.recipe.selector == "absent" else self.recipe.selection
         return np.full((len(inputs), len(self.layout.axes)), share)
 

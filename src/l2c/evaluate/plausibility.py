@@ -22,6 +22,8 @@ Column = Float[np.ndarray, "*some"]
 """Values of one feature, in float32 where only their order matters."""
 
 _TIE = 1e-9
+"""A distance that exceeds the threshold by no more equals it, but for rounding."""
+
 _QUERY_BLOCK, _FIT_BLOCK = 1024, 4096
 _FEW = 48
 """Up to so many different values of a feature in a block, a matrix product beats comparing all pairs."""

@@ -168,9 +168,10 @@ def explain(
     """
     rows = len(question.cells)
     parts = []
-    for start in range(0, rows, max(1, BLOCK // asked)):
+    for start in range(0, max(rows, 1), max(1, BLOCK // asked)):  # no row at all is one empty chunk
         chunk = question.take(np.arange(start, min(rows, start + max(1, BLOCK // asked))))
         search = _Search(layout, chunk, blackbox, proposer, decode, asked, budget, start)
+        search.out_of_time = start > 0 and budget.expired()
         search.run()
         parts.append(search)
         if progress:
@@ -279,16 +280,20 @@ ALREADY = Outcome("already", "the model already gives the desired outcome; nothi
 
 
 def _outcomes(search: _Search) -> Iterator[Outcome]:
-    rows = zip(search.already, search.exhausted, search.valid.tolist(), search.judged.tolist(), strict=True)
-    for already, exhausted, found, tries in rows:
+    cut_short = search.out_of_time & (search.drawn < search.budget.tries)
+    counts = (search.valid.tolist(), search.judged.tolist())
+    for already, exhausted, late, found, tries in zip(
+        search.already, search.exhausted, cut_short, *counts, strict=True
+    ):
         if already:
             yield ALREADY
         elif exhausted and not found:
             sentence = f"all {tries} combinations that the schema allows were tried; none changes the outcome"
+            sentence = sentence if tries else "the schema allows this row no change at all"
             yield Outcome("infeasible", sentence, 0, tries)
         elif exhausted:
             yield _ended(found, search.asked, tries, "; the schema allows no others")
-        elif search.out_of_time:
+        elif late:
             yield _ended(found, search.asked, tries, "; the time budget ended")
         else:
             yield _ended(found, search.asked, tries, "; allow more tries, or let more features move")

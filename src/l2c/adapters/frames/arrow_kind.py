@@ -45,7 +45,7 @@ class ArrowKind:
 
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
         behind = pa.chunked_array([*column.chunks, *extra.chunks], type=column.type)
-        return behind.unify_dictionaries().take(pa.array(index))
+        return behind.take(pa.array(index))
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         return pa.table(dict(columns))

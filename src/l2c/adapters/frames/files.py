@@ -12,19 +12,23 @@ import narwhals as nw
 import pandas as pd
 import pyarrow as pa
 
+from l2c.core.schema import Schema
 from l2c.errors import DataError, nearest
 
 SUFFIXES = (".csv", ".parquet")
 
 
-def read_file(path: str | Path) -> pd.DataFrame:
-    """Return the table in a CSV or Parquet file, as pandas reads it: an empty cell or "NA" is missing."""
+def read_file(path: str | Path, schema: Schema | None = None) -> pd.DataFrame:
+    """Return the table in a CSV or Parquet file, as pandas reads it: an empty cell or "NA" is missing.
+
+    A CSV file has no types. With a schema, a column whose levels are texts stays text where they look like numbers.
+    """
     path = Path(path)
     suffix = _suffix(path)
     if not path.is_file():
         raise DataError(f"there is no file {str(path)!r}{_neighbour(path)}")
     try:
-        frame = pd.read_csv(path) if suffix == ".csv" else pd.read_parquet(path)
+        frame = pd.read_csv(path, dtype=_texts(schema)) if suffix == ".csv" else pd.read_parquet(path)
     except pd.errors.EmptyDataError:
         raise DataError(f"file {str(path)!r} is empty") from None
     except (pd.errors.ParserError, UnicodeDecodeError, pa.ArrowException) as error:
@@ -32,6 +36,16 @@ def read_file(path: str | Path) -> pd.DataFrame:
     if frame.empty:
         raise DataError(f"file {str(path)!r} has no rows")
     return frame
+
+
+def _texts(schema: Schema | None) -> dict[str, type[str]]:
+    """Return the columns that must be read as texts."""
+    features = schema.features if schema else ()
+    return {
+        feature.name: str
+        for feature in features
+        if feature.levels and all(isinstance(level, str) for level in feature.levels)
+    }
 
 
 def write_file(frame: Any, path: str | Path) -> None:

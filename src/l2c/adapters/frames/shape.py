@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
+
 from l2c.adapters.frames.kinds import KINDS, library_of
 from l2c.adapters.frames.making import make
 from l2c.adapters.frames.stored import Dtype
@@ -39,6 +41,10 @@ class FrameShape:
                 for name, dtype in self.columns
             }
         )
+
+    def arrange(self, frame: Any) -> Any:
+        """Return a frame's columns in this order: a model may tell them apart by their place."""
+        return nw.from_native(frame, eager_only=True).select([name for name, _ in self.columns]).to_native()
 
     def to_dict(self) -> dict[str, object]:
         """Return the shape as plain data; the schema is kept apart."""

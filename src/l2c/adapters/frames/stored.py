@@ -96,10 +96,8 @@ class FrameKind(Protocol):
 
 
 def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return an Arrow column in one piece, its dictionaries united."""
-    if isinstance(column, pa.Array):
-        return column
-    return column.unify_dictionaries().combine_chunks()
+    """Return an Arrow column in one piece, with one dictionary."""
+    return column if isinstance(column, pa.Array) else column.combine_chunks()
 
 
 def arrow_dtype(column: pa.Array) -> Dtype:

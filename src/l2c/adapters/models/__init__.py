@@ -8,6 +8,7 @@ from l2c.adapters.models.frame_model import FrameModel
 from l2c.adapters.models.torch_model import TorchModel
 from l2c.core.blackbox import BlackBox
 from l2c.core.layout import Layout
+from l2c.core.schema import Schema
 from l2c.core.types import Cells
 from l2c.errors import InputError
 
@@ -27,6 +28,11 @@ def as_blackbox(model: object, shape: FrameShape, examples: Cells) -> BlackBox:
         A few rows on which the model is asked once, so that a broken one is found out here.
     """
     if isinstance(model, TorchModel):
+        if _columns(model.inputs.schema) != _columns(shape.schema):
+            raise InputError(
+                "the torch model's input has other features, levels or missing values than the schema: "
+                "fit OneHotInput with the schema that the explainer is given"
+            )
         blackbox: BlackBox = model
     elif _is_torch_module(model):
         raise InputError(
@@ -51,6 +57,11 @@ def differentiable(blackbox: BlackBox, layout: Layout, rows: Cells) -> object | 
     if isinstance(blackbox, TorchModel):
         return blackbox.differentiable(layout)
     return additive_twin(blackbox, layout, rows)
+
+
+def _columns(schema: Schema) -> list[tuple[object, ...]]:
+    """Return what decides where a feature stands in a model's input."""
+    return [(feature.name, feature.numeric, feature.levels, feature.missing) for feature in schema.features]
 
 
 def _is_torch_module(model: object) -> bool:

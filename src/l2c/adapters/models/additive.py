@@ -57,15 +57,15 @@ def additive_twin(blackbox: BlackBox, layout: Layout, rows: Cells) -> AdditiveTw
     rows
         Real rows: one of them is the base of the measurement, and all of them (up to a thousand) check it.
     """
-    rows = rows[:CHECKED_ROWS]
-    complete = ~np.isnan(rows).any(axis=1)
+    checked = rows[:CHECKED_ROWS]
+    complete = ~np.isnan(checked).any(axis=1)
     if not complete.any():
         return None
-    answers = blackbox.proba(rows)
+    answers = blackbox.proba(checked)
     # The least decided row: there the log-odds lose no digits.
-    base = rows[np.where(complete, answers.max(axis=1), np.inf).argmin()]
+    base = checked[np.where(complete, answers.max(axis=1), np.inf).argmin()]
     twin = _measured(blackbox, layout, base, rows)
-    agrees = np.abs(twin.proba(rows) - answers).max() <= TOLERANCE
+    agrees = np.abs(twin.proba(checked) - answers).max() <= TOLERANCE
     return twin if agrees else None
 
 
@@ -94,12 +94,12 @@ def _probes(layout: Layout, base: Cells, rows: Cells) -> tuple[Cells, list[tuple
     probes, places = [], []
     for i, (feature, axis) in enumerate(zip(layout.schema.features, layout.axes, strict=True)):
         start = int(layout.offsets[i])
-        if feature.numeric:
-            values = [_another(base[i], rows[:, i])] + ([np.nan] if axis.missing else [])
-            targets: list[int | None] = [None] + ([start + axis.known] if axis.missing else [])
-        else:
-            values = [*range(axis.known), *([np.nan] if axis.missing else [])]
-            targets = list(range(start, start + axis.size))
+        values: list[float] = [_another(base[i], rows[:, i])] if feature.numeric else [*range(axis.known)]
+        targets: list[int | None] = [None] if feature.numeric else [*range(start, start + axis.known)]
+        if axis.missing and np.isnan(rows[:, i]).any():
+            # Where no row lacks the value, the model may not know what to do without it.
+            values.append(np.nan)
+            targets.append(start + axis.known)
         for value, target in zip(values, targets, strict=True):
             probe = base.copy()
             probe[i] = value

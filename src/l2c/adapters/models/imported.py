@@ -32,8 +32,10 @@ def import_model(name: str) -> Any:
         found: Any = importlib.import_module(module_name)
     except ImportError as error:
         raise InputError(f"--model {name!r}: {error}") from error
+    except Exception as error:
+        raise InputError(f"--model {name!r}: importing it raised {type(error).__name__}: {error}") from error
     for part in path.split("."):
         if not hasattr(found, part):
-            raise InputError(f"--model {name!r}: there is no {part!r} in it{nearest(part, vars(found))}")
+            raise InputError(f"--model {name!r}: there is no {part!r} in it{nearest(part, dir(found))}")
         found = getattr(found, part)
     return found

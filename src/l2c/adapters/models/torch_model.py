@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from l2c.adapters.models.one_hot_input import OneHotInput
-from l2c.core.blackbox import checked
+from l2c.core.blackbox import checked, plain_labels
 from l2c.core.layout import Layout
 from l2c.core.types import Cells, Label, Probabilities
 from l2c.errors import MissingExtraError, ModelError
@@ -46,7 +46,7 @@ class TorchModel:
     ) -> None:
         self.module = copy.deepcopy(module).eval().requires_grad_(False)
         self.inputs = inputs
-        self.classes = tuple(classes)
+        self.classes = plain_labels(classes)
         self.outputs = outputs
 
     def proba(self, cells: Cells) -> Probabilities:
@@ -56,7 +56,9 @@ class TorchModel:
         padded = np.zeros((-(-len(matrix) // BLOCK) * BLOCK, self.inputs.width), dtype=np.float32)
         padded[: len(matrix)] = matrix
         with torch.no_grad():
-            parts = [self._logits(part).softmax(dim=1) for part in torch.from_numpy(padded).split(BLOCK)]
+            parts = [self._answer(part) for part in torch.from_numpy(padded).split(BLOCK)]
+            if self.outputs == "logits":
+                parts = [part.softmax(dim=1) for part in parts]
         return checked(torch.cat(parts).double().numpy()[: len(cells)], len(cells), len(self.classes))
 
     def differentiable(self, layout: Layout) -> DifferentiableModule:
@@ -64,17 +66,28 @@ class TorchModel:
         return DifferentiableModule(self, layout)
 
     def _logits(self, matrix: Any) -> Any:
+        answer = self._answer(matrix)
+        if self.outputs == "logits":
+            return answer
+        # The logarithm of 0 has no gradient.
+        return answer.clamp_min(_torch().finfo(answer.dtype).tiny).log()
+
+    def _answer(self, matrix: Any) -> Any:
+        """Return the module's outputs, a column for each class."""
         torch = _torch()
         try:
             answer = self.module(matrix)
         except Exception as error:
             raise ModelError(f"the module raised {type(error).__name__}: {error}") from error
+        if not torch.is_tensor(answer):
+            raise ModelError(f"the module answered with a {type(answer).__name__}, not a tensor")
         if answer.ndim == 1:
             answer = answer[:, None]
-        if self.outputs == "probabilities":
-            answer = answer.logit() if answer.shape[1] == 1 else answer.log()
+        if answer.ndim != 2 or len(answer) != len(matrix):
+            raise ModelError(f"the module answered {len(matrix)} rows with shape {tuple(answer.shape)}")
         if answer.shape[1] == 1:
-            answer = torch.cat([torch.zeros_like(answer), answer], dim=1)
+            first = torch.zeros_like(answer) if self.outputs == "logits" else 1 - answer
+            answer = torch.cat([first, answer], dim=1)
         return answer
 
 

@@ -1,0 +1,391 @@
+"""Schemas: what is guessed from a table, how it is edited, and every sentence about a contradiction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from core.schemas import schemas
+from l2c.core.binning import Edges, EqualFrequency, MinimalEntropy, Tree
+from l2c.core.feature import Feature
+from l2c.core.inference import FEW_VALUES, MANY_TEXTS
+from l2c.core.rules import Implies
+from l2c.core.schema import Schema
+from l2c.core.table import Column, Summary
+from l2c.errors import SchemaError
+
+AGE = Feature(name="age", kind="numeric", integer=True)
+PAY = Feature(name="pay", kind="numeric")
+JOB = Feature(name="job", kind="categorical", levels=("clerk", "nurse", "smith"))
+EDUCATION = Feature(name="education", kind="ordinal", levels=("school", "college"))
+
+PEOPLE = Summary(
+    (
+        Column("age", "integer", tuple(range(20, 60))),
+        Column("pay", "float", tuple(float(pay) for pay in range(FEW_VALUES + 1)), missing=True),
+        Column("children", "integer", tuple(range(FEW_VALUES))),
+        Column("job", "text", ("clerk", "nurse", "smith")),
+        Column("grade", "text", ("low", "mid", "high"), ordered=True),
+        Column("sex", "text", ("f", "m")),
+        Column("sick", "boolean", (False, True)),
+        Column("country", "text", ("it",)),
+        Column("risk", "integer", (0, 1)),
+    ),
+    rows=1000,
+)
+
+
+def problems_of(action: Callable[..., object], *arguments: Any, **options: Any) -> list[str]:
+    with pytest.raises(SchemaError) as caught:
+        action(*arguments, **options)
+    return list(caught.value.problems)
+
+
+def feature(**changes: Any) -> list[str]:
+    """Return the problems of a schema of one feature beside a sound one."""
+    return problems_of(Schema, (AGE, Feature(**{"name": "x", "kind": "numeric"} | changes)))
+
+
+# Guessing
+
+
+def test_kinds_are_guessed_from_types_and_counts() -> None:
+    schema = Schema.infer(PEOPLE, target="risk")
+    assert {described.name: described.kind for described in schema.features} == {
+        "age": "numeric",
+        "pay": "numeric",
+        "children": "ordinal",
+        "job": "categorical",
+        "grade": "ordinal",
+        "sex": "binary",
+        "sick": "binary",
+        "country": "categorical",
+    }
+    assert schema.target == "risk"
+    assert [described.name for described in schema.features if described.integer] == ["age"]
+    assert [described.name for described in schema.features if described.missing] == ["pay"]
+    assert schema["grade"].levels == ("low", "mid", "high")
+
+
+def test_a_column_with_one_value_never_moves() -> None:
+    schema = Schema.infer(PEOPLE)
+    assert [name for name, free in zip(schema.names, schema.mutable, strict=True) if not free] == ["country"]
+
+
+def test_what_is_asked_for_reaches_the_features() -> None:
+    schema = Schema.infer(
+        PEOPLE,
+        immutable=["sex"],
+        rises=["age"],
+        falls=["children"],
+        rules=[Implies("pay", "age")],
+        quasi=["age"],
+        sensitive=["pay"],
+        ordinal={"job": ["smith", "nurse", "clerk"]},
+        bins={"age": 6, "pay": MinimalEntropy()},
+        costs={"job": 3.0},
+    )
+    assert [schema[name].moves for name in ("sex", "age", "children", "job")] == ["never", "rises", "falls", "both"]
+    assert [schema[name].role for name in ("age", "pay", "job")] == ["quasi", "sensitive", "plain"]
+    assert (schema["job"].kind, schema["job"].levels) == ("ordinal", ("smith", "nurse", "clerk"))
+    assert (schema["age"].binning, schema["pay"].binning) == (EqualFrequency(6), MinimalEntropy())
+    assert (schema["job"].cost, schema["age"].cost) == (3.0, 1.0)
+    assert schema.rules == (Implies("pay", "age"),)
+
+
+def test_one_number_of_bins_is_for_the_numeric_features_alone() -> None:
+    schema = Schema.infer(PEOPLE, bins=9)
+    assert schema["age"].binning == EqualFrequency(9)
+    assert "binning" not in schema["job"].to_dict()
+
+
+def test_every_mistake_in_what_is_asked_is_told_at_once() -> None:
+    assert problems_of(
+        Schema.infer,
+        PEOPLE,
+        target="risk",
+        immutable=["sexx", "age"],
+        rises=["age", "risk"],
+        quasi=["job"],
+        sensitive=["job"],
+        ordinal={"grades": ["low"]},
+        bins={"pey": 3},
+        costs={"zzz": 1.0},
+    ) == [
+        "there is no column 'sexx'; did you mean 'sex'?",
+        "'risk' is the target and cannot be a feature too",
+        "there is no column 'grades'; did you mean 'grade'?",
+        "there is no column 'zzz'",
+        "there is no column 'pey'; did you mean 'pay'?",
+        "'age' cannot be never and rises at once",
+        "'job' cannot be quasi and sensitive at once",
+    ]
+
+
+def test_a_target_that_is_no_column_is_told_with_the_nearest() -> None:
+    assert problems_of(Schema.infer, PEOPLE, target="rsk") == ["the target 'rsk' is not a column; did you mean 'risk'?"]
+
+
+def test_columns_that_cannot_be_features_are_named() -> None:
+    texts = tuple(f"person {number}" for number in range(MANY_TEXTS + 1))
+    summary = Summary((Column("id", "text", texts), Column("gone", "float", ()), PEOPLE.columns[0]), rows=60)
+    assert problems_of(Schema.infer, summary) == [
+        "column 'id' has 51 different texts in 60 rows and looks like an identifier; drop it, or group its values",
+        "column 'gone' holds no value at all; drop it",
+    ]
+    assert Schema.infer(Summary(summary.columns[::2], rows=1000)).names == ("id", "age")
+
+
+def test_a_categorical_feature_cannot_be_asked_to_rise() -> None:
+    assert problems_of(Schema.infer, PEOPLE, rises=["job"], costs={"pay": -1.0}) == [
+        "feature 'pay': a cost is a number of at least 0, not -1.0",
+        "feature 'job': it rises, but a categorical feature has no order; declare it ordinal",
+    ]
+
+
+# Looking up and editing
+
+
+def test_a_feature_is_found_by_name() -> None:
+    schema = Schema((AGE, JOB))
+    assert schema["job"] is JOB
+    assert schema.index("job") == 1
+    assert problems_of(schema.index, "jobb") == ["there is no feature 'jobb'; did you mean 'job'?"]
+
+
+def test_an_edit_returns_a_new_schema_and_leaves_the_old() -> None:
+    schema = Schema((AGE, JOB), target="risk")
+    edited = schema.edit("age", moves="rises", unit="years")
+    assert (edited["age"].moves, edited["age"].title) == ("rises", "age (years)")
+    assert schema["age"].moves == "both"
+    assert (edited["job"], edited.target) == (JOB, "risk")
+
+
+def test_levels_given_as_a_list_are_kept_as_a_tuple() -> None:
+    edited = Schema((AGE, JOB)).edit("job", levels=["clerk", "nurse"], labels=["Clerk", "Nurse"])
+    assert (edited["job"].levels, edited["job"].labels) == (("clerk", "nurse"), ("Clerk", "Nurse"))
+
+
+def test_an_edit_is_checked() -> None:
+    schema = Schema((AGE, JOB))
+    assert problems_of(schema.edit, "agee", unit="years") == ["there is no feature 'agee'; did you mean 'age'?"]
+    assert problems_of(schema.edit, "job", level=(), units="") == [
+        "a feature has no 'level'; did you mean 'levels'?",
+        "a feature has no 'units'; did you mean 'unit'?",
+    ]
+    assert problems_of(schema.edit, "job", moves="falls") == [
+        "feature 'job': it falls, but a categorical feature has no order; declare it ordinal"
+    ]
+
+
+# Contradictions in a feature
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (
+            {"kind": "numerc"},
+            "'numerc' is none of numeric, ordinal, categorical, binary; did you mean 'numeric'?",
+        ),
+        ({"moves": "rise"}, "'rise' is none of both, rises, falls, never; did you mean 'rises'?"),
+        ({"role": "secret"}, "'secret' is none of plain, quasi, sensitive"),
+        ({"levels": (1, 2)}, "a numeric feature has no levels; declare it ordinal, or remove them"),
+        ({"labels": ("one",)}, "a numeric feature has no levels; declare it ordinal, or remove them"),
+        ({"binning": EqualFrequency(1)}, "equal_frequency needs at least 2 buckets, not 1"),
+        ({"binning": Tree(1)}, "tree needs a minimum split of at least 2, not 1"),
+        ({"binning": Edges(())}, "edges needs at least one cut point"),
+        ({"binning": Edges((2.0, 1.0))}, "cut points must rise, not [2.0, 1.0]"),
+        ({"binning": Edges((1.0, 1.0))}, "cut points must rise, not [1.0, 1.0]"),
+        ({"binning": Edges((1.0, np.nan))}, "cut points must be finite numbers, not [1.0, nan]"),
+        ({"low": 5, "high": 5}, "the range from 5 to 5 is empty"),
+        ({"low": np.nan, "high": 5.0}, "the range from nan to 5.0 is empty"),
+        ({"cost": -0.5}, "a cost is a number of at least 0, not -0.5"),
+        ({"cost": np.inf}, "a cost is a number of at least 0, not inf"),
+        ({"kind": "ordinal"}, "it is ordinal and needs its levels"),
+        ({"kind": "ordinal", "levels": (1, 2, 1.0)}, "a level is listed twice"),
+        ({"kind": "ordinal", "levels": (1.0, np.nan)}, "NaN is not a level; declare missing = true instead"),
+        ({"kind": "ordinal", "levels": (1, 2), "labels": ("one",)}, "1 labels for 2 levels"),
+        ({"kind": "binary", "levels": (1, 2, 3)}, "a binary feature has 2 levels, not 3"),
+        ({"kind": "ordinal", "levels": (1, 2), "low": 0}, "a range (low, high) is for numeric features"),
+        (
+            {"kind": "categorical", "levels": ("a", "b"), "moves": "rises"},
+            "it rises, but a categorical feature has no order; declare it ordinal",
+        ),
+    ],
+)
+def test_a_contradiction_in_a_feature_is_told(changes: dict[str, Any], problem: str) -> None:
+    assert feature(**changes) == [f"feature 'x': {problem}"]
+
+
+def test_every_problem_of_every_feature_is_told_at_once() -> None:
+    broken = Feature(name="x", kind="binary", levels=("a", "a", "b"), labels=("one",), high=3, cost=-1)
+    assert problems_of(Schema, (broken, AGE, AGE), target="age", rules=(Implies("agee", "x"),)) == [
+        "feature 'x': a level is listed twice",
+        "feature 'x': 1 labels for 3 levels",
+        "feature 'x': a binary feature has 2 levels, not 3",
+        "feature 'x': a range (low, high) is for numeric features",
+        "feature 'x': a cost is a number of at least 0, not -1",
+        "feature 'age' is declared twice",
+        "'age' is the target and cannot be a feature too",
+        "rule 'if agee rises, x rises': there is no feature 'agee'; did you mean 'age'?",
+    ]
+
+
+def test_something_must_be_free_to_move() -> None:
+    assert problems_of(Schema, ()) == ["there are no features"]
+    fixed = Feature(name="age", kind="numeric", moves="never")
+    assert problems_of(Schema, (fixed,)) == [
+        "nothing may move: every feature is immutable, so no counterfactual can exist"
+    ]
+
+
+# Contradictions between rules
+
+
+def ruled(*rules: tuple[str, str], **moves: str) -> Schema:
+    described = [Feature(name=name, kind="numeric", moves=moves.get(name, "both")) for name in "abcd"]
+    return Schema((*described, JOB), rules=tuple(Implies(*rule) for rule in rules))
+
+
+def test_a_rule_is_about_features_that_can_rise() -> None:
+    assert problems_of(ruled, ("a", "bb"), ("jop", "job")) == [
+        "rule 'if a rises, bb rises': there is no feature 'bb'; did you mean 'b'?",
+        "rule 'if jop rises, job rises': there is no feature 'jop'; did you mean 'job'?",
+        "rule 'if jop rises, job rises': 'job' is categorical and cannot rise; declare it ordinal",
+    ]
+
+
+@pytest.mark.parametrize("effect", ["falls", "never"])
+def test_an_effect_that_may_not_rise_contradicts_a_cause_that_may(effect: str) -> None:
+    expected = "rule 'if a rises, b rises': 'b' may not rise, so 'a' never can; let 'b' rise, or declare 'a' immutable"
+    assert problems_of(ruled, ("a", "b"), b=effect) == [expected]
+    assert ruled(("a", "b"), a="falls", b=effect).rules == (Implies("a", "b"),)
+
+
+@pytest.mark.parametrize(
+    ("rules", "circle"),
+    [
+        ([("a", "a")], "a → a"),
+        ([("a", "b"), ("b", "a")], "a → b → a"),
+        ([("d", "a"), ("a", "b"), ("b", "c"), ("c", "a")], "a → b → c → a"),
+        ([("a", "d"), ("a", "b"), ("b", "c"), ("c", "b")], "b → c → b"),
+    ],
+)
+def test_rules_that_go_round_in_a_circle_are_told(rules: list[tuple[str, str]], circle: str) -> None:
+    assert problems_of(ruled, *rules) == [f"the rules go round in a circle: {circle}"]
+
+
+def test_rules_that_meet_again_are_no_circle() -> None:
+    rules = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")]
+    assert len(ruled(*rules).rules) == 4
+
+
+def test_a_long_ladder_of_rules_is_walked_once() -> None:
+    rungs = range(40)
+    pairs = [
+        pair
+        for rung in rungs
+        for side in (f"left {rung}", f"right {rung}")
+        for pair in ((f"knot {rung}", side), (side, f"knot {rung + 1}"))
+    ]
+    names = dict.fromkeys(name for pair in pairs for name in pair)
+    rules = tuple(Implies(*pair) for pair in pairs)
+    assert Schema(tuple(Feature(name=name, kind="numeric") for name in names), rules=rules).rules == rules
+
+
+# Plain data
+
+
+@settings(max_examples=200, deadline=None)
+@given(schemas())
+def test_any_schema_is_read_back_equal_from_plain_data(schema: Schema) -> None:
+    assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+
+
+def test_plain_data_leaves_out_what_is_at_its_default() -> None:
+    assert Schema((AGE, EDUCATION), rules=(Implies("education", "age"),)).to_dict() == {
+        "rules": [{"cause": "education", "effect": "age"}],
+        "features": [
+            {
+                "name": "age",
+                "kind": "numeric",
+                "integer": True,
+                "binning": {"method": "equal_frequency", "at_most": 4},
+            },
+            {"name": "education", "kind": "ordinal", "levels": ["school", "college"]},
+        ],
+    }
+
+
+def described(**item: Any) -> dict[str, Any]:
+    return {"features": [{"name": "x", "kind": "numeric"} | item]}
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ({"featurs": []}, "unknown key 'featurs'; did you mean 'features'?"),
+        ({"features": {"age": {}}}, "features must be a list of tables"),
+        ({"features": ["age"]}, "features must be a list of tables"),
+        ({"rules": "age"}, "rules must be a list of tables"),
+        ({"rules": [{"cause": "a"}]}, "rule 0: expected cause and effect, the names of two features"),
+        ({"rules": [{"cause": "a", "effect": 3}]}, "rule 0: expected cause and effect, the names of two features"),
+        ({"target": 3}, "target must be a column's name, not 3"),
+        ({"features": [{"kind": "numeric"}]}, "feature 0: 'name' is missing"),
+        ({"features": [{"name": "x"}]}, "feature 'x': 'kind' is missing"),
+        (described(level=[1]), "feature 'x': unknown key 'level'; did you mean 'levels'?"),
+        (described(integer="yes"), "feature 'x': integer cannot be 'yes'"),
+        (described(cost=True), "feature 'x': cost cannot be True"),
+        (described(levels="ab"), "feature 'x': levels cannot be 'ab'"),
+        (described(levels=[["a"]]), "feature 'x': levels must be texts, numbers or booleans"),
+        (described(labels=[1]), "feature 'x': labels must be texts"),
+        (
+            described(binning={"method": "equal"}),
+            "feature 'x': unknown binning method 'equal'; known: equal_frequency, zero_or_positive, "
+            "minimal_entropy, tree, edges",
+        ),
+        (
+            described(binning={"method": ["tree"]}),
+            "feature 'x': unknown binning method ['tree']; known: equal_frequency, zero_or_positive, "
+            "minimal_entropy, tree, edges",
+        ),
+        (described(binning={"method": "tree", "depth": 3}), "feature 'x': binning 'tree' has no setting depth"),
+        (
+            described(binning={"method": "tree", "min_split": 2.5}),
+            "feature 'x': binning 'tree': min_split cannot be 2.5",
+        ),
+        (
+            described(binning={"method": "equal_frequency", "at_most": True}),
+            "feature 'x': binning 'equal_frequency': at_most cannot be True",
+        ),
+        (
+            described(binning={"method": "edges", "cuts": [1], "source": 3}),
+            "feature 'x': binning 'edges': source cannot be 3",
+        ),
+        (described(binning={"method": "edges"}), "feature 'x': binning 'edges' needs cuts = [numbers]"),
+        (
+            described(binning={"method": "edges", "cuts": ["a"]}),
+            "feature 'x': binning 'edges' needs cuts = [numbers]",
+        ),
+    ],
+)
+def test_plain_data_that_is_no_schema_is_told(data: Mapping[str, Any], problem: str) -> None:
+    assert problems_of(Schema.from_dict, data) == [problem]
+
+
+def test_every_problem_in_plain_data_is_told_at_once() -> None:
+    data = {"taget": "risk", "target": 3, "rules": [{}], "features": [{"name": "x", "kind": "numeric", "low": "a"}, {}]}
+    assert problems_of(Schema.from_dict, data) == [
+        "unknown key 'taget'; did you mean 'target'?",
+        "feature 'x': low cannot be 'a'",
+        "feature 1: 'name' is missing",
+        "feature 1: 'kind' is missing",
+        "rule 0: expected cause and effect, the names of two features",
+        "target must be a column's name, not 3",
+    ]

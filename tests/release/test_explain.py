@@ -1,0 +1,572 @@
+"""From proposals to what may leave: what is kept, what it cost, and how each row ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import l2c.release.explain as stage
+from l2c.core.blackbox import decide
+from l2c.core.explanation import Released
+from l2c.core.feature import Feature
+from l2c.core.layout import Layout, categorical_axis
+from l2c.core.method import Proposer, Question
+from l2c.core.rules import Implies
+from l2c.core.schema import Schema
+from l2c.core.streams import Streams
+from l2c.engine.encode import Encoder
+from l2c.engine.propose import Counterer
+from l2c.engine.recipe import Recipe
+from l2c.release.explain import ALREADY, Budget, confirm, explain
+from oracles import everything_allowed, slow_decode
+from tables import SEEDS, layouts, numeric_axis, random_cells, random_question, small_layout
+
+
+@dataclass
+class Weighing:
+    """A model of two classes by the sign of a weighted sum of the cells, which notes what it was asked."""
+
+    weights: np.ndarray
+    threshold: float
+    asked: list[np.ndarray] = field(default_factory=list)
+    classes: tuple[str, ...] = ("refused", "granted")
+
+    def proba(self, cells: np.ndarray) -> np.ndarray:
+        self.asked.append(cells.copy())
+        score = np.full(len(cells), -self.threshold)
+        for weight, column in zip(self.weights, np.nan_to_num(cells, nan=-1.0).T, strict=True):
+            score = score + weight * column
+        granted = np.exp(-np.logaddexp(0.0, -score))
+        return np.stack([1 - granted, granted], axis=1)
+
+    @property
+    def rows_asked(self) -> int:
+        return sum(len(cells) for cells in self.asked)
+
+
+@dataclass
+class Same:
+    """A model that answers every row alike."""
+
+    answer: tuple[float, ...]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return tuple("abc"[: len(self.answer)])
+
+    def proba(self, cells: np.ndarray) -> np.ndarray:
+        return np.tile(self.answer, (len(cells), 1))
+
+
+@dataclass
+class Script:
+    """A proposer that repeats the same draws for every row."""
+
+    draws: list[list[int]]
+
+    def propose(self, rows: np.ndarray, first: np.ndarray, count: int) -> np.ndarray:
+        positions = (first[:, None] + np.arange(count)) % len(self.draws)
+        assert len(rows) == len(first)
+        return np.array(self.draws, dtype=np.int16)[positions]
+
+
+def uniform(layout: Layout, question: Question, *, seed: int = 0, epsilon: float = 0.0) -> Proposer:
+    """Return draws from the uniform law over the allowed levels; with ε, from the others too."""
+    recipe = Recipe(selector="constant", selection=0.9, epsilon=epsilon)
+    encoder = Encoder.fit(layout, "levels", question.cells)
+    return Counterer(layout, recipe, encoder, (), ()).proposer(question, Streams.for_rows(question.cells, seed))
+
+
+def released(
+    layout: Layout,
+    question: Question,
+    model: Weighing | Same,
+    *,
+    proposer: Proposer | None = None,
+    asked: int = 5,
+    tries: int = 2000,
+    seed: int = 0,
+    epsilon: float = 0.0,
+    expired: Callable[[], bool] = lambda: False,
+) -> Released:
+    return explain(
+        question,
+        layout=layout,
+        blackbox=model,
+        proposer=proposer or uniform(layout, question, seed=seed, epsilon=epsilon),
+        decode="median",
+        asked=asked,
+        budget=Budget(tries, expired),
+    )
+
+
+def random_model(layout: Layout, question: Question, rng: np.random.Generator) -> Weighing:
+    """Return a model for which a share of the rows' neighbours, from none to all, is granted."""
+    weights = rng.normal(0, 1, len(layout.axes))
+    scores = np.nan_to_num(question.cells, nan=-1.0) @ weights
+    return Weighing(weights, float(rng.uniform(scores.min() - 3, scores.max() + 10)))
+
+
+def sets_of(found: Released) -> list[list[tuple[int, ...]]]:
+    """Return each row's counterfactuals by level, in order."""
+    return [[tuple(levels) for levels in found.levels[found.row == row].tolist()] for row in range(len(found.factual))]
+
+
+def brute_force(layout: Layout, question: Question, model: Weighing, row: int) -> set[tuple[int, ...]]:
+    """Return every valid counterfactual of a row, by trying them all."""
+    cells = question.cells[row].tolist()
+    before = question.levels[row].tolist()
+    allowed = list(everything_allowed(layout, cells, "median"))
+    values = np.array([slow_decode(layout, before, after, cells, "median") for after in allowed])
+    if not allowed:
+        return set()
+    proba = Weighing(model.weights, model.threshold).proba(values.reshape(len(allowed), -1))
+    wanted = question.desired[row]
+    return {after for after, p in zip(allowed, proba.tolist(), strict=True) if p[wanted] > p[1 - wanted]}
+
+
+def same_release(left: Released, right: Released) -> bool:
+    arrays = ("factual", "current", "desired", "row", "rank", "levels", "cells", "chance", "valid")
+    return left.outcomes == right.outcomes and all(
+        np.array_equal(getattr(left, name), getattr(right, name), equal_nan=True) for name in arrays
+    )
+
+
+@given(layouts(), SEEDS, st.sampled_from([0.0, 0.2]), st.sampled_from([1, 4, 30]))
+def test_what_is_released_is_valid_different_obeying_and_changed(layout, seed, epsilon, asked):
+    rng = np.random.default_rng(seed)
+    question = random_question(layout, 6, rng)
+    model = random_model(layout, question, rng)
+    found = released(layout, question, model, asked=asked, tries=300, epsilon=epsilon)
+    for row, levels in enumerate(sets_of(found)):
+        outcome = found.outcomes[row]
+        assert len(set(levels)) == len(levels) == outcome.found <= asked
+        assert set(levels) <= set(everything_allowed(layout, question.cells[row].tolist(), "median"))
+    proba = model.proba(found.cells)
+    assert found.valid.all()
+    assert (proba[:, 1] > proba[:, 0]).all()
+    assert (found.chance == proba[:, 1]).all()
+    assert (layout.levels(found.cells) == found.levels).all()
+    kept = found.levels == question.levels[found.row]
+    assert np.array_equal(found.cells[kept], question.cells[found.row][kept], equal_nan=True)
+
+
+@given(
+    layouts(most=3),
+    SEEDS,
+    st.sampled_from([0.0, 0.2, 0.9]),
+    st.sampled_from([1, 7, 500]),
+    st.sampled_from([1, 20, 3000]),
+)
+def test_a_row_is_called_exhausted_only_if_brute_force_agrees(layout, seed, epsilon, asked, tries):
+    rng = np.random.default_rng(seed)
+    question = random_question(layout, 3, rng)
+    model = random_model(layout, question, rng)
+    found = released(layout, question, model, asked=asked, tries=tries, epsilon=epsilon)
+    for row, (levels, outcome) in enumerate(zip(sets_of(found), found.outcomes, strict=True)):
+        possible = brute_force(layout, question, model, row)
+        assert set(levels) <= possible
+        if outcome.status == "infeasible":
+            assert not possible
+            assert outcome.tries == len(list(everything_allowed(layout, question.cells[row].tolist(), "median")))
+        if "allows no others" in outcome.sentence:
+            assert set(levels) == possible
+        expected = "found" if len(levels) == asked else "partial" if levels else outcome.status
+        assert outcome.status == expected
+        assert outcome.status in ("found", "partial") or (outcome.status in ("none_valid", "infeasible") and not levels)
+
+
+@given(layouts(most=3, ranges=False, rules=False), SEEDS, st.sampled_from([1, 7, 500]))
+def test_with_time_enough_every_counterfactual_there_is_is_found_or_their_absence_proved(layout, seed, asked):
+    rng = np.random.default_rng(seed)
+    question = random_question(layout, 3, rng)
+    model = random_model(layout, question, rng)
+    found = released(layout, question, model, asked=asked, tries=20_000)
+    for row, (levels, outcome) in enumerate(zip(sets_of(found), found.outcomes, strict=True)):
+        possible = brute_force(layout, question, model, row)
+        assert len(levels) == min(asked, len(possible))
+        assert (outcome.status == "infeasible") == (not possible)
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 1000])
+def test_the_block_size_changes_nothing(monkeypatch, block):
+    layout, rng = small_layout(), np.random.default_rng(1)
+    question = random_question(layout, 40, rng)
+    model = Weighing(np.array([0.05, -0.01, 0.5, 0.5, 1.0]), 3.0)
+    in_one = released(layout, question, model, asked=6, tries=200, epsilon=0.1)
+    assert {outcome.status for outcome in in_one.outcomes} >= {"found", "partial"}
+    monkeypatch.setattr(stage, "BLOCK", block)
+    assert same_release(released(layout, question, model, asked=6, tries=200, epsilon=0.1), in_one)
+
+
+@given(layouts(), SEEDS)
+def test_a_rows_set_does_not_depend_on_the_other_rows_or_their_order(layout, seed):
+    rng = np.random.default_rng(seed)
+    question = random_question(layout, 8, rng)
+    model = random_model(layout, question, rng)
+    together = released(layout, question, model, asked=4, tries=100)
+    order = rng.permutation(8)
+    for rows in (order, order[:3], order[:1]):
+        apart = released(layout, question.take(rows), model, asked=4, tries=100)
+        assert [together.outcomes[row] for row in rows] == list(apart.outcomes)
+        assert [sets_of(together)[row] for row in rows] == sets_of(apart)
+        for place, row in enumerate(rows):
+            assert (apart.chance[apart.row == place] == together.chance[together.row == row]).all()
+
+
+def test_equal_rows_get_equal_sets():
+    layout, rng = small_layout(), np.random.default_rng(2)
+    cells = random_cells(layout, 3, rng)[[0, 1, 0, 2, 0]]
+    question = Question(cells, layout.levels(cells), np.zeros(5, dtype=np.int64), np.ones(5, dtype=np.int64))
+    found = released(layout, question, Weighing(np.array([0.05, -0.01, 0.5, 0.5, 1.0]), 3.0), asked=4)
+    sets = sets_of(found)
+    assert sets[0]
+    assert sets[0] == sets[2] == sets[4]
+    assert found.outcomes[0] == found.outcomes[2]
+
+
+def test_another_seed_gives_another_set():
+    layout, rng = small_layout(), np.random.default_rng(3)
+    question = random_question(layout, 10, rng)
+    model = Same((0.0, 1.0))
+    assert sets_of(released(layout, question, model, seed=0)) != sets_of(released(layout, question, model, seed=1))
+
+
+# One ordinal feature of four levels and one flag, both free: seven proposals besides the row itself.
+
+
+def seven() -> Layout:
+    features = (
+        Feature(name="grade", kind="ordinal", levels=(0, 1, 2, 3)),
+        Feature(name="flag", kind="binary", levels=(0, 1)),
+    )
+    return Layout(Schema(features), tuple(categorical_axis(each) for each in features))
+
+
+def ask(model: Weighing | Same, layout: Layout, rows: list[list[float]], desired: int = 1) -> Question:
+    cells = np.array(rows)
+    current = decide(model.proba(cells))
+    if isinstance(model, Weighing):
+        model.asked.clear()
+    return Question(cells, layout.levels(cells), current, np.full(len(cells), desired))
+
+
+def test_found_is_as_many_as_asked():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=4)
+    (outcome,) = found.outcomes
+    assert (outcome.status, outcome.found) == ("found", 4)
+    assert outcome.sentence == "4 different counterfactuals"
+    assert set(sets_of(found)[0]) == {(2, 0), (2, 1), (3, 0), (3, 1)}
+    assert found.rank.tolist() == [1, 2, 3, 4]
+    assert found.classes == ("refused", "granted")
+    assert found.asked == 4
+
+
+def test_partial_says_that_there_are_no_others_and_nothing_is_padded():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=100)
+    (outcome,) = found.outcomes
+    assert (outcome.status, outcome.found, outcome.tries) == ("partial", 4, 7)
+    assert outcome.sentence == "4 of 100 counterfactuals after 7 tries; the schema allows no others"
+    assert len(found.row) == 4
+    assert model.rows_asked == 7
+
+
+def test_infeasible_says_how_many_combinations_were_tried():
+    model, layout = Weighing(np.array([1.0, 1.0]), 100.0), seven()
+    found = released(layout, ask(model, layout, [[0.0, 0.0], [3.0, 1.0]]), model, asked=3)
+    for outcome in found.outcomes:
+        assert (outcome.status, outcome.found, outcome.tries) == ("infeasible", 0, 7)
+        assert outcome.sentence == "all 7 combinations that the schema allows were tried; none changes the outcome"
+    assert len(found.row) == 0
+    assert found.cells.shape == found.levels.shape == (0, 2)
+
+
+def test_none_valid_says_that_the_tries_ended():
+    model, layout = Weighing(np.array([1.0, 1.0]), 100.0), seven()
+    script = Script([[1, 0], [1, 0], [0, 0], [2, 1]])
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=3, proposer=script, tries=50)
+    (outcome,) = found.outcomes
+    assert (outcome.status, outcome.found, outcome.tries) == ("none_valid", 0, 2)
+    assert outcome.sentence == ("none of 2 proposals changes the outcome; allow more tries, or let more features move")
+
+
+def test_partial_by_the_end_of_the_tries_asks_for_more():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    script = Script([[1, 0], [3, 0], [2, 1]])
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=3, proposer=script, tries=50)
+    assert found.outcomes[0].sentence == (
+        "2 of 3 counterfactuals after 3 tries; allow more tries, or let more features move"
+    )
+
+
+def test_a_row_that_has_the_desired_outcome_is_told_so_and_costs_nothing():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    question = ask(model, layout, [[3.0, 0.0], [0.0, 0.0], [2.0, 1.0]])
+    found = released(layout, question, model, asked=2)
+    assert [outcome.status for outcome in found.outcomes] == ["already", "found", "already"]
+    assert found.outcomes[0] == ALREADY
+    assert set(found.row.tolist()) == {1}
+    assert model.rows_asked == found.outcomes[1].tries
+    assert found.answered.tolist() == [False, True, False]
+
+
+def test_a_row_that_cannot_move_at_all_is_infeasible_without_asking_the_model():
+    features = (Feature(name="age", kind="numeric", moves="rises"),)
+    layout = Layout(Schema(features), (numeric_axis((30.0, 45.0), low=18.0, high=80.0),))
+    model = Weighing(np.array([1.0]), 100.0)
+    found = released(layout, ask(model, layout, [[70.0]]), model)
+    assert (found.outcomes[0].status, found.outcomes[0].tries) == ("infeasible", 0)
+    assert found.outcomes[0].sentence == "the schema allows this row no change at all"
+    assert model.rows_asked == 0
+
+
+def test_proposals_that_break_the_schema_do_not_count_towards_exhaustion():
+    """A row at level 2 of 4 that rises has one other level; the proposer offers the two forbidden ones first."""
+    features = (Feature(name="grade", kind="ordinal", levels=(0, 1, 2, 3), moves="rises"),)
+    layout = Layout(Schema(features), (categorical_axis(features[0]),))
+    model = Weighing(np.array([1.0]), 2.5)
+    late = Script([[0], [1], [2]] * 40 + [[3]])
+    found = released(layout, ask(model, layout, [[2.0]]), model, asked=1, proposer=late)
+    assert (found.outcomes[0].status, found.levels.tolist()) == ("found", [[3]])
+
+
+def test_proposals_that_break_a_rule_do_not_count_towards_exhaustion():
+    features = tuple(Feature(name=name, kind="ordinal", levels=(0, 1, 2), moves="rises") for name in ("a", "b"))
+    layout = Layout(
+        Schema(features, rules=(Implies("a", "b"),)), tuple(categorical_axis(feature) for feature in features)
+    )
+    model = Weighing(np.array([1.0, 1.0]), 3.5)
+    late = Script([[0, 0], [1, 0], [2, 0], [0, 1], [0, 2], [1, 1], [1, 2], [2, 1]] * 20 + [[2, 2]])
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=1, proposer=late)
+    assert (found.outcomes[0].status, found.levels.tolist()) == ("found", [[2, 2]])
+
+
+def test_a_rule_that_leaves_nothing_never_makes_a_row_exhausted_by_mistake():
+    """Exhaustion is counted against all combinations of moves; where a rule shuts some, tries end instead."""
+    features = tuple(Feature(name=name, kind="binary", levels=(0, 1), moves="rises") for name in ("a", "b"))
+    layout = Layout(
+        Schema(features, rules=(Implies("a", "b"),)), tuple(categorical_axis(feature) for feature in features)
+    )
+    model = Weighing(np.array([1.0, -1.0]), 0.5)  # only (1, 0) would be granted, and the rule forbids it
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, tries=100)
+    assert found.outcomes[0].status in ("none_valid", "infeasible")
+    assert {tuple(row) for cells in model.asked for row in cells.tolist()} == {(0.0, 1.0), (1.0, 1.0)}
+
+
+def test_a_tie_is_never_valid():
+    layout = seven()
+    for model in (Same((0.5, 0.5)), Same((0.2, 0.4, 0.4)), Weighing(np.zeros(2), 0.0)):
+        question = Question(np.zeros((1, 2)), np.zeros((1, 2), dtype=np.int16), np.array([0]), np.array([1]))
+        found = released(layout, question, model)
+        assert found.outcomes[0].status == "infeasible"
+        assert len(found.row) == 0
+
+
+def test_with_three_classes_the_desired_one_is_reached_for_each_row():
+    @dataclass
+    class ByGrade:
+        classes: tuple[str, ...] = ("low", "middle", "high")
+
+        def proba(self, cells: np.ndarray) -> np.ndarray:
+            return np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.1, 0.1, 0.8]])[
+                cells[:, 0].astype(int)
+            ]
+
+    layout = seven()
+    cells = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    question = Question(cells, layout.levels(cells), np.array([0, 0, 1]), np.array([1, 2, 0]))
+    found = released(layout, question, ByGrade(), asked=50)
+    assert [set(levels) for levels in sets_of(found)] == [
+        {(1, 0), (1, 1)},
+        {(2, 0), (2, 1), (3, 0), (3, 1)},
+        {(0, 0), (0, 1)},
+    ]
+    assert (found.chance == 0.8).all()
+
+
+def test_the_first_valid_proposals_are_kept_in_the_order_drawn_and_repeats_are_not_judged_again():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    script = Script([[3, 1], [1, 0], [3, 1], [0, 0], [2, 0], [1, 0], [3, 0], [2, 1]])
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=3, proposer=script)
+    assert sets_of(found)[0] == [(3, 1), (2, 0), (3, 0)]
+    judged = [tuple(row) for cells in model.asked for row in cells.tolist()]
+    assert len(set(judged)) == len(judged)
+    assert (0.0, 0.0) not in judged
+
+
+@given(layouts(), SEEDS, st.sampled_from([0.0, 0.3]))
+def test_tries_are_the_rows_that_the_model_was_asked_about(layout, seed, epsilon):
+    rng = np.random.default_rng(seed)
+    question = random_question(layout, 5, rng)
+    model = random_model(layout, question, rng)
+    found = released(layout, question, model, asked=3, tries=80, epsilon=epsilon)
+    assert found.tries == model.rows_asked
+    for row, outcome in enumerate(found.outcomes):
+        assert outcome.tries <= 80
+        alone = Weighing(model.weights, model.threshold)
+        released(layout, question.take(np.array([row])), alone, asked=3, tries=80, epsilon=epsilon)
+        assert alone.rows_asked == outcome.tries
+        judged = {np.nan_to_num(each, nan=-9e9).tobytes() for cells in alone.asked for each in cells}
+        assert len(judged) == alone.rows_asked
+
+
+def test_no_more_than_the_tries_are_drawn():
+    layout, drawn = seven(), []
+
+    class Noting(Script):
+        def propose(self, rows: np.ndarray, first: np.ndarray, count: int) -> np.ndarray:
+            drawn.append((int(first[0]), count))
+            return super().propose(rows, first, count)
+
+    model = Same((1.0, 0.0))
+    released(layout, ask(model, layout, [[0.0, 0.0]]), model, proposer=Noting([[1, 0], [2, 0]]), asked=3, tries=137)
+    assert drawn[0] == (0, 3)
+    assert all(first == before + count for (before, count), (first, _) in pairwise(drawn))
+    assert sum(count for _, count in drawn) == 137
+
+
+def test_when_time_is_up_rows_still_looking_are_told_so():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    script = Script([[1, 0], [3, 0], [2, 1]])
+    question = ask(model, layout, [[0.0, 0.0], [3.0, 0.0]])
+    found = released(layout, question, model, asked=3, proposer=script, expired=lambda: True)
+    first, second = found.outcomes
+    assert first.sentence == "2 of 3 counterfactuals after 3 tries; the time budget ended"
+    assert second == ALREADY
+    nothing = released(layout, question, model, asked=1, proposer=script, expired=lambda: True)
+    assert nothing.outcomes[0].sentence == "none of 1 proposals changes the outcome; the time budget ended"
+
+
+def test_a_row_whose_own_tries_had_ended_is_not_told_that_time_was_up():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    found = released(
+        layout,
+        ask(model, layout, [[0.0, 0.0]]),
+        model,
+        asked=3,
+        tries=3,
+        proposer=Script([[1, 0], [3, 0]]),
+        expired=lambda: True,
+    )
+    assert found.outcomes[0].sentence.endswith("; allow more tries, or let more features move")
+
+
+def test_rows_whose_turn_had_not_come_when_time_was_up_are_not_drawn_for(monkeypatch):
+    monkeypatch.setattr(stage, "BLOCK", 2)
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    script = Script([[3, 0], [1, 0]])
+    question = ask(model, layout, [[0.0, 0.0]] * 3 + [[3.0, 0.0]])
+    found = released(layout, question, model, asked=2, proposer=script, expired=lambda: True)
+    assert [outcome.status for outcome in found.outcomes] == ["partial", "none_valid", "none_valid", "already"]
+    assert found.outcomes[1].sentence == "none of 0 proposals changes the outcome; the time budget ended"
+    assert model.rows_asked == found.tries == found.outcomes[0].tries
+
+
+def test_the_clock_is_asked_between_rounds_and_a_finished_row_keeps_its_set():
+    model, layout, ticks = Weighing(np.array([1.0, 0.0]), 1.5), seven(), iter([False, False, True])
+    script = Script([[3, 0], [1, 0], [1, 0], [1, 0]])
+    found = released(
+        layout,
+        ask(model, layout, [[0.0, 0.0], [0.0, 1.0]]),
+        model,
+        asked=2,
+        proposer=script,
+        expired=lambda: next(ticks),
+    )
+    assert [outcome.status for outcome in found.outcomes] == ["partial", "partial"]
+    assert list(ticks) == []
+
+
+def test_a_single_row_and_no_row_at_all_are_batches_too():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    one = released(layout, ask(model, layout, [[0.0, 1.0]]), model, asked=1)
+    assert (one.row.tolist(), one.rank.tolist(), one.outcomes[0].found) == ([0], [1], 1)
+    none = released(layout, ask(model, layout, [[0.0, 1.0]]).take(np.array([], dtype=int)), model)
+    assert none.outcomes == ()
+    assert none.factual.shape == none.cells.shape == none.levels.shape == (0, 2)
+    assert none.tries == 0
+
+
+def test_progress_counts_the_rows_done(monkeypatch):
+    monkeypatch.setattr(stage, "BLOCK", 20)
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    question, told = ask(model, layout, [[0.0, 0.0]] * 10), []
+    explain(
+        question,
+        layout=layout,
+        blackbox=model,
+        proposer=uniform(layout, question),
+        decode="median",
+        asked=5,
+        budget=Budget(100),
+        progress=lambda done, rows: told.append((done, rows)),
+    )
+    assert told == [(4, 10), (8, 10), (10, 10)]
+
+
+def test_the_persons_own_numbers_and_gaps_are_released_unchanged():
+    layout = small_layout()
+    cells = np.array([[33.3, np.nan, np.nan, 0.0, 1.0]])
+    question = Question(cells, layout.levels(cells), np.array([0]), np.array([1]))
+    found = released(layout, question, Same((0.0, 1.0)), asked=20, tries=500)
+    assert np.isnan(found.cells[:, 1]).all()  # debt falls: from missing there is no way down
+    assert (found.cells[:, 4] == 1.0).all()
+    assert set(found.cells[:, 0].tolist()) == {33.3, 53.75}
+
+
+# Asking the original model again
+
+
+def a_release() -> Released:
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    question = ask(model, layout, [[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    return released(layout, question, model, asked=2)
+
+
+def answers(found: Released, granted: list[float]) -> np.ndarray:
+    return np.array([[1 - p, p] for p in granted]).reshape(len(found.row), 2)
+
+
+def test_confirming_what_still_holds_changes_only_the_chances():
+    found = a_release()
+    again = confirm(found, answers(found, [0.9] * 6))
+    assert (again.chance == 0.9).all()
+    assert again.outcomes == found.outcomes
+    assert (again.levels == found.levels).all()
+
+
+def test_what_the_model_takes_back_is_dropped_and_the_rest_ranked_anew():
+    found = a_release()
+    assert found.row.tolist() == [0, 0, 2, 2, 3, 3]
+    again = confirm(found, answers(found, [0.1, 0.8, 0.5, 0.2, 0.6, 0.7]))  # a tie is taken back too
+    assert again.row.tolist() == [0, 3, 3]
+    assert again.rank.tolist() == [1, 1, 2]
+    assert again.chance.tolist() == [0.8, 0.6, 0.7]
+    assert (again.levels == found.levels[[1, 4, 5]]).all()
+    assert (again.cells == found.cells[[1, 4, 5]]).all()
+    assert again.valid.tolist() == [True] * 3
+    partial, already, nothing, full = again.outcomes
+    assert (partial.status, partial.found, partial.tries) == ("partial", 1, found.outcomes[0].tries)
+    assert partial.sentence == (
+        f"1 of 2 counterfactuals after {partial.tries} tries (the model took back others when asked again)"
+    )
+    assert already == ALREADY
+    assert (nothing.status, nothing.found) == ("none_valid", 0)
+    assert nothing.sentence == (
+        f"none of {nothing.tries} proposals changes the outcome (the model took back others when asked again)"
+    )
+    assert full == found.outcomes[3]
+
+
+def test_confirming_nothing_is_nothing():
+    model, layout = Weighing(np.array([1.0, 1.0]), 100.0), seven()
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model)
+    assert same_release(confirm(found, np.empty((0, 2))), found)

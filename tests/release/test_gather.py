@@ -1,0 +1,61 @@
+"""A release over all rows, from one over the rows that could be read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from l2c.core.explanation import Outcome, Released
+from l2c.release.gather import with_unreadable
+from tables import random_question, small_layout
+
+
+def a_release(rows: int) -> Released:
+    """Return a release in which every row has two counterfactuals, equal to the row itself."""
+    layout = small_layout()
+    question = random_question(layout, rows, np.random.default_rng(0))
+    row = np.repeat(np.arange(rows), 2)
+    return Released(
+        layout=layout,
+        classes=("refused", "granted"),
+        asked=2,
+        factual=question.cells,
+        current=question.current,
+        desired=question.desired,
+        outcomes=tuple(Outcome("found", "2 different counterfactuals", 2, 10 + each) for each in range(rows)),
+        row=row,
+        rank=np.tile([1, 2], rows),
+        levels=question.levels[row],
+        cells=question.cells[row],
+        chance=np.linspace(0.6, 0.9, 2 * rows),
+        valid=np.ones(2 * rows, dtype=bool),
+    )
+
+
+def test_unreadable_rows_stand_at_their_places_with_what_is_wrong_with_them():
+    released = a_release(3)
+    whole = with_unreadable(released, np.array([1, 2, 4]), {0: "row 0: no number", 3: "row 3: no job"}, rows=5)
+    assert [outcome.status for outcome in whole.outcomes] == ["bad_input", "found", "found", "bad_input", "found"]
+    assert [whole.outcomes[row].sentence for row in (0, 3)] == ["row 0: no number", "row 3: no job"]
+    assert [whole.outcomes[row] for row in (1, 2, 4)] == list(released.outcomes)
+    assert whole.row.tolist() == [1, 1, 2, 2, 4, 4]
+    assert whole.current.tolist() == [-1, 0, 0, -1, 0]
+    assert whole.desired.tolist() == [-1, 1, 1, -1, 1]
+    assert np.isnan(whole.factual[[0, 3]]).all()
+    assert np.array_equal(whole.factual[[1, 2, 4]], released.factual, equal_nan=True)
+    assert whole.answered.tolist() == [False, True, True, False, True]
+    assert (whole.tries, whole.rank.tolist()) == (released.tries, released.rank.tolist())
+    assert whole.cells is released.cells
+
+
+def test_if_no_row_can_be_read_every_row_says_so():
+    whole = with_unreadable(a_release(0), np.array([], dtype=np.int64), {0: "a", 1: "b"}, rows=2)
+    assert [outcome.sentence for outcome in whole.outcomes] == ["a", "b"]
+    assert len(whole.row) == 0
+    assert whole.factual.shape == (2, 5)
+
+
+def test_if_every_row_can_be_read_nothing_changes():
+    released = a_release(2)
+    whole = with_unreadable(released, np.array([0, 1]), {}, rows=2)
+    assert whole.outcomes == released.outcomes
+    assert (whole.row == released.row).all()
