@@ -13,8 +13,9 @@ from l2c.adapters import datasets
 from l2c.adapters.models import TorchModel
 from l2c.adapters.models.one_hot_input import OneHotInput
 from l2c.adapters.settings import read_schema, write_schema
+from l2c.app.explainer import Explainer, load
 from l2c.app.explanations import Explanations, read
-from l2c.app.l2c import L2C, Explainer, load
+from l2c.app.l2c import L2C
 from l2c.core.binning import Edges, EqualFrequency, MinimalEntropy, Tree, ZeroOrPositive
 from l2c.core.explanation import Outcome
 from l2c.core.feature import Feature

@@ -20,7 +20,7 @@ def model(german):
 
 @pytest.fixture(scope="session")
 def explainer(german, model):
-    return l2c.L2C(epochs=5).fit(german.train, model, german.schema)
+    return l2c.L2C(epochs=5, select="first").fit(german.train, model, german.schema)
 
 
 @pytest.fixture(scope="session")

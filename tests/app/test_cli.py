@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 import l2c
-from l2c.app import cli, service
+from l2c.app import cli, demo, service
 
 MODULE = """
 from sklearn.compose import make_column_transformer
@@ -54,10 +54,11 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cli")
     (folder / "cli_credit.py").write_text(MODULE)
     service.export_dataset("german", folder)
+    pd.read_csv(folder / "german_train.csv")[:60].to_csv(folder / "few.csv", index=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(sys, "path", [*sys.path])
-        paths = Path("german_train.csv"), Path("german_schema.toml"), MODEL, Path("bundle")
+        paths = Path("few.csv"), Path("german_schema.toml"), MODEL, Path("bundle")
         service.fit_bundle(*paths, preset="default", seed=0, progress=None)
         yield folder
     sys.modules.pop("cli_credit", None)
@@ -214,11 +215,11 @@ def test_datasets_export_prints_the_files_it_wrote_one_a_line(run, tmp_path):
 
 
 def test_fit_writes_a_bundle_and_says_how_training_went(run, tmp_path):
-    words = ["fit", "--data", "german_train.csv", "--schema", "german_schema.toml", "--model", MODEL]
+    words = ["fit", "--data", "few.csv", "--schema", "german_schema.toml", "--model", MODEL]
     ended = run(*words, "--out", tmp_path / "bundle")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"{tmp_path / 'bundle'}: ")
-    assert " epochs on 640 rows; dev loss " in ended.out
+    assert " epochs on 48 rows with β = " in ended.out
     as_json = run(*words, "--seed", 5, "--json", "--out", tmp_path / "other").json
     assert (as_json["bundle"], as_json["seed"]) == (str(tmp_path / "other"), 5)
     assert (tmp_path / "other" / "manifest.json").is_file()
@@ -287,7 +288,7 @@ def test_bad_rows_are_listed_and_the_others_explained(run, tmp_path):
 
 
 EXPLAIN = {"--bundle": "bundle", "--model": MODEL, "--data": "german_test.csv", "-n": "3", "--out": "new.csv"}
-FIT = {"--data": "german_train.csv", "--schema": "german_schema.toml", "--model": MODEL, "--out": "new"}
+FIT = {"--data": "few.csv", "--schema": "german_schema.toml", "--model": MODEL, "--out": "new"}
 INFER = {"--data": "german_train.csv", "--out": "new.toml"}
 
 
@@ -357,6 +358,13 @@ def test_what_cannot_be_done_is_told_in_a_sentence_and_nothing_is_written(run, f
 # The demonstration
 
 
+@pytest.fixture
+def _quick_demo(monkeypatch):
+    """Let the demonstration learn for a moment only."""
+    monkeypatch.setattr(demo, "L2C", lambda: l2c.L2C(epochs=3, hidden=8, select="first"))
+
+
+@pytest.mark.usefixtures("_quick_demo")
 def test_demo_prints_its_tables_and_writes_its_files(run, tmp_path):
     ended = run("demo", "-n", 5, "--out", tmp_path / "demo")
     assert (ended.code, ended.err) == (0, "")
@@ -365,6 +373,7 @@ def test_demo_prints_its_tables_and_writes_its_files(run, tmp_path):
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["found.csv", "found.parquet"]
 
 
+@pytest.mark.usefixtures("_quick_demo")
 def test_demo_as_json_gives_the_figures(run, tmp_path):
     ended = run("demo", "-n", 5, "--json", "--out", tmp_path / "demo")
     assert (ended.code, ended.err) == (0, "")
@@ -376,6 +385,7 @@ def test_demo_as_json_gives_the_figures(run, tmp_path):
 # Progress
 
 
+@pytest.mark.usefixtures("_quick_demo")
 def test_on_a_terminal_there_is_a_bar_for_each_part_of_the_work(run, monkeypatch, tmp_path):
     screen = io.StringIO()
     monkeypatch.setattr(cli, "err_console", Console(file=screen, force_terminal=True, width=100))
@@ -383,7 +393,7 @@ def test_on_a_terminal_there_is_a_bar_for_each_part_of_the_work(run, monkeypatch
     assert ended.code == 0
     drawn = click.unstyle(screen.getvalue())
     assert "learning" in drawn
-    assert "/100" in drawn
+    assert "/3" in drawn
     assert "explaining" in drawn
     assert "200/200" in drawn
     assert "\x1b" in screen.getvalue()

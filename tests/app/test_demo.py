@@ -81,7 +81,8 @@ def test_the_figures_are_plain_data(shown):
     assert figures["scores"]["validity"] == 1.0
 
 
-def test_an_applicant_who_is_accepted_can_be_shown_and_the_words_follow(tmp_path):
+def test_an_applicant_who_is_accepted_can_be_shown_and_the_words_follow(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "L2C", lambda: l2c.L2C(epochs=1, hidden=8, select="first"))
     accepted = demo.run(tmp_path, n=2, seed=0, person=0)
     text = text_of(accepted)
     assert "now: good" in text

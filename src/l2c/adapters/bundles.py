@@ -6,7 +6,7 @@
       manifest.json          what it is, the hash of each file, the model's fingerprint; sealed by its own hash
       schema.toml            the features, as a person reads them
       layout.json            the levels: cut points and representatives
-      arrays.safetensors     the networks and the input's scale
+      arrays.safetensors     the networks, the input's scale, the tables of the reference law
 
 It holds no training row and no pickle.
 """
@@ -30,6 +30,8 @@ from l2c.adapters.seals import seal, sha256, unseal
 from l2c.adapters.settings import dump_schema, parse_schema
 from l2c.core.layout import Layout
 from l2c.core.types import Label, Probabilities
+from l2c.engine import reference
+from l2c.engine.dial import Dial
 from l2c.engine.encode import Encoder
 from l2c.engine.networks import from_arrays, to_arrays
 from l2c.engine.propose import Counterer
@@ -112,8 +114,11 @@ def _contents(bundle: Bundle) -> dict[str, bytes]:
         **to_arrays("selector", counterer.selector),
         "encoder.mean": counterer.encoder.mean,
         "encoder.scale": counterer.encoder.scale,
+        "selection": np.array([counterer.balance, counterer.dial.half, counterer.dial.full]),
         "fingerprint": bundle.fingerprint,
     }
+    for index, law in enumerate(counterer.laws):
+        arrays |= reference.to_arrays(f"law.{index}", law)
     contents = {
         "schema.toml": dump_schema(counterer.layout.schema).encode(),
         "layout.json": json.dumps(counterer.layout.to_dict(), indent=1).encode(),
@@ -136,8 +141,10 @@ def _assembled(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Bu
     recipe = Recipe(**manifest["recipe"])
     encoder = Encoder(layout, recipe.inputs, arrays["encoder.mean"], arrays["encoder.scale"])
     networks = from_arrays("generator", arrays), from_arrays("selector", arrays)
+    balance, half, full = arrays["selection"].tolist()
+    laws = tuple(reference.from_arrays(f"law.{index}", arrays) for index in range(len(manifest["classes"])))
     return Bundle(
-        Counterer(layout, recipe, encoder, *networks),
+        Counterer(layout, recipe, encoder, *networks, laws, balance, Dial(half, full)),
         FrameShape.from_dict(schema, manifest["shape"]),
         tuple(manifest["classes"]),
         arrays["fingerprint"],

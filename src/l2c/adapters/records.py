@@ -30,7 +30,7 @@ from l2c.errors import L2CError, StoredFileError
 
 KIND = "l2c found"
 KEY = b"l2c"
-COLUMNS = ("row", "rank", "index", "prediction", "probability", "status", "sentence", "tries", "desired")
+COLUMNS = ("row", "rank", "index", "prediction", "probability", "status", "sentence", "tries", "valid", "desired")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,8 +125,8 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
     frame = from_arrow(people, shape)
     cells = _cells(from_arrow(found, shape), layout) if len(row) else np.empty((0, len(layout.axes)))
     classes = tuple(data["classes"])
-    counts = np.bincount(row, minlength=len(people)).tolist()
-    endings = zip(of_people["status"], of_people["sentence"], counts, of_people["tries"], strict=True)
+    of_people["found"] = np.bincount(row, minlength=len(people)).tolist()
+    endings = zip(*(of_people[name] for name in Outcome.__dataclass_fields__), strict=True)
     released = Released(
         layout=layout,
         classes=classes,
@@ -166,6 +166,7 @@ def _bookkeeping(released: Released, index: Sequence[object] | None) -> dict[str
         "status": pa.array([*(outcome.status for outcome in released.outcomes), *nothing], pa.string()),
         "sentence": pa.array([*(outcome.sentence for outcome in released.outcomes), *nothing], pa.string()),
         "tries": pa.array([*(outcome.tries for outcome in released.outcomes), *nothing], pa.int64()),
+        "valid": pa.array([*(outcome.valid for outcome in released.outcomes), *nothing], pa.int64()),
         "desired": pa.array([*_labels(released.classes, released.desired), *_labels(released.classes, wanted)]),
     }
 
@@ -173,7 +174,7 @@ def _bookkeeping(released: Released, index: Sequence[object] | None) -> dict[str
 def _row_labels(labels: Sequence[object]) -> pa.Array:
     """Return row labels as Arrow; labels of several parts or of mixed types are kept as texts."""
     try:
-        array = pa.array(labels)
+        array = pa.array(labels, from_pandas=True)
     except (pa.ArrowException, OverflowError):
         array = None
     if array is None or pa.types.is_nested(array.type):

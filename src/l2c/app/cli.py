@@ -17,7 +17,7 @@ from l2c.adapters import datasets
 from l2c.app import demo as demonstration
 from l2c.app import service
 from l2c.app.explanations import Explanations
-from l2c.app.l2c import Progress as Report
+from l2c.app.fitting import Progress as Report
 from l2c.errors import L2CError
 
 cli = typer.Typer(

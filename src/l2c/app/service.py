@@ -10,8 +10,10 @@ from typing import Literal
 
 from l2c.adapters import datasets, frames, settings
 from l2c.adapters.models.imported import import_model
+from l2c.app.explainer import Explainer, load
 from l2c.app.explanations import Explanations
-from l2c.app.l2c import L2C, Explainer, Progress, load
+from l2c.app.fitting import Progress
+from l2c.app.l2c import L2C
 from l2c.core.schema import Schema
 from l2c.core.types import Label
 from l2c.errors import InputError, nearest

@@ -22,12 +22,17 @@ ANSWERED: tuple[Status, ...] = ("found", "partial", "none_valid")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one input row ended, with a sentence that says what to do about it."""
+    """How one input row ended, with a sentence that says what to do about it.
+
+    `found` counts what was released, `tries` the proposals judged, and `valid` those of them that were valid: the
+    pool from which the released ones were chosen.
+    """
 
     status: Status
     sentence: str
     found: int = 0
     tries: int = 0
+    valid: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,3 +86,8 @@ class Released:
     def tries(self) -> int:
         """The number of proposals judged over all rows."""
         return sum(outcome.tries for outcome in self.outcomes)
+
+    @property
+    def pooled(self) -> int:
+        """The number of valid ones among them, released or not."""
+        return sum(outcome.valid for outcome in self.outcomes)

@@ -148,6 +148,7 @@ _FIELD_TYPES: dict[str, tuple[type, ...]] = {
 
 
 def feature_from_dict(item: Mapping[str, Any], position: int, problems: list[str]) -> Feature | None:
+    """Return the feature that plain data describes; what is wrong with it is added to `problems`."""
     here = f"feature {item.get('name', position)!r}"
     wrong = [f"{here}: unknown key {key!r}{nearest(key, _FIELD_TYPES)}" for key in item if key not in _FIELD_TYPES]
     wrong += [f"{here}: {key!r} is missing" for key in ("name", "kind") if key not in item]

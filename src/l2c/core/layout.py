@@ -13,12 +13,14 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
 
+from l2c.core.binning import Edges
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Levels, Mask
 
-Decode = Literal["median", "midpoint"]
-"""Which value stands for a bin: the median of its training values, or the middle of its edges."""
+Decode = Literal["auto", "median", "midpoint"]
+"""Which value stands for a bin: the median of its training values, or the middle of its edges. `auto` is the median
+where the edges come from data, and the middle where a person gave them: public edges then tell nothing learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,16 @@ class Layout:
         """Which places of the flat axis are not "missing"."""
         return ~np.isnan(self.representatives("midpoint"))
 
-    def representatives(self, decode: Decode) -> Float64[np.ndarray, " width"]:
-        """Return the value that stands for each place of the flat axis, NaN for missing."""
-        return np.concatenate(
-            [[*getattr(axis, decode), *([np.nan] if axis.missing else [])] for axis in self.axes]
-        ).astype(np.float64)
+    def representatives(self, decode: Decode, *, other: bool = False) -> Float64[np.ndarray, " width"]:
+        """Return the value that stands for each place of the flat axis, NaN for missing.
+
+        With `other`, it is the median where the choice says midpoint, and the other way round.
+        """
+        values: list[float] = []
+        for feature, axis in zip(self.schema.features, self.axes, strict=True):
+            values += stand_ins(feature, axis, decode, other=other)
+            values += [np.nan] if axis.missing else []
+        return np.array(values, dtype=np.float64)
 
     def levels(self, cells: Cells) -> Levels:
         """Return the level of every cell; numbers beyond the outer edges belong to the outer bins."""
@@ -108,9 +115,9 @@ class Layout:
             levels[..., i] = np.where(gone, axis.known, found)
         return levels
 
-    def values(self, levels: Levels, decode: Decode) -> Cells:
+    def values(self, levels: Levels, decode: Decode, *, other: bool = False) -> Cells:
         """Return the value that stands for each level."""
-        return self.representatives(decode)[levels + self.offsets]
+        return self.representatives(decode, other=other)[levels + self.offsets]
 
     def one_hot(self, levels: Levels) -> Float32[np.ndarray, "rows width"]:
         """Return z, the concatenated one-hot vectors of the paper's section 3.1."""
@@ -173,3 +180,10 @@ def categorical_axis(feature: Feature) -> Axis:
     """Return the axis of a feature that is not numeric: its levels stand for themselves."""
     codes = tuple(float(code) for code in range(len(feature.levels)))
     return Axis((), None, None, codes, codes, feature.missing)
+
+
+def stand_ins(feature: Feature, axis: Axis, decode: Decode, *, other: bool = False) -> tuple[float, ...]:
+    """Return the value that stands for each level of a feature, missing apart."""
+    if decode == "auto":
+        decode = "midpoint" if isinstance(feature.binning, Edges) else "median"
+    return axis.median if (decode == "median") != other else axis.midpoint

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float64, Int64
 
 from l2c.core.blackbox import BlackBox
 from l2c.core.layout import Layout
@@ -50,6 +50,16 @@ class Proposer(Protocol):
 
         The answer is rows × draws × features; the same position always holds the same draw.
         """
+        ...
+
+    def even_law(self, rows: np.ndarray) -> Float64[np.ndarray, "rows width"]:
+        """Return, for some of the rows, a law that has learned nothing: even over what the schema allows."""
+        ...
+
+    def propose_from(
+        self, law: Float64[np.ndarray, "rows width"], rows: np.ndarray, first: np.ndarray, count: int
+    ) -> Levels:
+        """Return draws as `propose` does, but each feature from a law that is given for each row."""
         ...
 
 

@@ -5,89 +5,114 @@ wants) times the tables of the reference law raised to the dial. Messages from t
 is below; draws from the root to the leaves follow. At dial 0 the tables are flat and the features independent; at
 dial 1 the reference law counts in full.
 
-Sums run in a fixed order over levels, never through a matrix product, whose rounding depends on the batch.
+Sums run in a fixed order over levels, never through a matrix product, whose rounding depends on the batch. Arrays are
+levels × lines, a line being one draw, so that every step is one sweep over lines; only lines that move are swept.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from jaxtyping import Bool, Float32, UInt32
+from jaxtyping import Bool, Float64, Int64, UInt32
 
 from l2c.core.layout import Layout
 from l2c.core.types import Levels
 from l2c.engine.reference import ReferenceLaw
 from l2c.engine.sample import BITS
 
+Table = Float64[np.ndarray, "parent_levels levels"]
+Belief = Float64[np.ndarray, "levels lines"]
+
 
 def draw_given_kept(
     layout: Layout,
     law: ReferenceLaw,
-    dial: float,
-    weights: Float32[np.ndarray, "draws width"],
+    exponent: float,
+    weights: Float64[np.ndarray, "rows width"],
     own: Levels,
-    selected: Bool[np.ndarray, "draws features"],
-    uniforms: UInt32[np.ndarray, "draws features"],
+    row: Int64[np.ndarray, " lines"],
+    selected: Bool[np.ndarray, "lines features"],
+    uniforms: UInt32[np.ndarray, "lines features"],
 ) -> Levels:
     """Return one draw for each line: kept features as they are, selected ones from the law given the kept.
 
     Parameters
     ----------
-    weights
-        Each level's own weight, above 0 for at least the row's own level.
-    own
-        The levels to keep.
+    exponent
+        The power of the law's tables.
+    weights, own
+        For each row, each level's own weight (above 0 for at least the row's own level), and the levels to keep.
+    row
+        The row of each line.
     selected
         Which features are drawn.
     uniforms
         A uniform 32-bit integer for each feature.
     """
-    tables = [(table**dial).astype(np.float32) for table in law.tables]
-    beliefs = _gather(layout, law, tables, weights, own, selected)
-    shifted = uniforms >> np.uint32(32 - BITS)
-    levels = own.copy()
+    tables = [table**exponent for table in law.tables]
+    moving = [np.flatnonzero(chosen) for chosen in selected.T]
+    levels = own[row]
+    beliefs = _Gathering(layout, law, tables, selected, moving, levels).beliefs(weights, row)
     for i in law.order:
-        parent = law.parent[i]
-        given = tables[i][levels[:, parent]] if parent >= 0 else tables[i]
-        drawn = _fall(beliefs[i] * given, shifted[:, i])
-        levels[:, i] = np.where(selected[:, i], drawn, own[:, i])
+        lines, parent = moving[i], law.parent[i]
+        if len(lines):
+            given = tables[i].T[:, levels[lines, parent]] if parent >= 0 else tables[i].T
+            levels[lines, i] = _fall(beliefs[i] * given, uniforms[lines, i])
     return levels
 
 
-def _gather(
-    layout: Layout,
-    law: ReferenceLaw,
-    tables: list[Float32[np.ndarray, "parent_levels levels"]],
-    weights: Float32[np.ndarray, "draws width"],
-    own: Levels,
-    selected: Bool[np.ndarray, "draws features"],
-) -> list[Float32[np.ndarray, "draws levels"]]:
-    """Return, for each feature, the weight of each level with everything below it in the tree summed out."""
-    beliefs: list[Float32[np.ndarray, "draws levels"]] = [
-        weights[:, start : start + size].copy() for start, size in zip(layout.offsets, layout.sizes, strict=True)
-    ]
-    for i in law.order[:0:-1]:
-        message = tables[i].T[own[:, i]]
-        moving = np.flatnonzero(selected[:, i])
-        if len(moving):
-            message[moving] = _summed_out(beliefs[i][moving], tables[i])
-        above = beliefs[law.parent[i]]
-        above *= message
-        above /= above.max(axis=1, keepdims=True)
-    return beliefs
+@dataclass(frozen=True, slots=True, eq=False)
+class _Gathering:
+    """The pass from the leaves to the root."""
+
+    layout: Layout
+    law: ReferenceLaw
+    tables: list[Table]
+    selected: Bool[np.ndarray, "lines features"]
+    moving: list[Int64[np.ndarray, " moving"]]
+    own: Levels
+
+    def beliefs(self, weights: Float64[np.ndarray, "rows width"], row: Int64[np.ndarray, " lines"]) -> list[Belief]:
+        """Return, for each feature and the lines in which it moves, each level with all below it summed out."""
+        by_level = np.ascontiguousarray(weights.T)
+        beliefs = [
+            by_level[start : start + size][:, row[lines]]
+            for start, size, lines in zip(self.layout.offsets, self.layout.sizes, self.moving, strict=True)
+        ]
+        for i in self.law.order[:0:-1]:
+            parent = self.law.parent[i]
+            if len(self.moving[parent]):
+                beliefs[parent] *= self._message(i, self.moving[parent], beliefs[i])
+                beliefs[parent] /= beliefs[parent].max(axis=0)
+        return beliefs
+
+    def _message(self, child: int, lines: Int64[np.ndarray, " lines"], belief: Belief) -> Belief:
+        """Return what a child says of each level of its parent, in the lines in which the parent moves."""
+        message = self.tables[child][:, self.own[lines, child]]
+        both = np.flatnonzero(self.selected[lines, child])
+        if len(both):
+            place = np.searchsorted(self.moving[child], lines[both])
+            message[:, both] = _summed_out(belief[:, place], self.tables[child])
+        return message
 
 
-def _summed_out(
-    belief: Float32[np.ndarray, "draws levels"], table: Float32[np.ndarray, "parent_levels levels"]
-) -> Float32[np.ndarray, "draws parent_levels"]:
+def _summed_out(belief: Belief, table: Table) -> Belief:
     """Return Σ_j belief_j · table_kj for each level k of the parent."""
-    total = np.zeros((len(belief), len(table)), dtype=np.float32)
-    for level in range(table.shape[1]):
-        total += belief[:, level, None] * table[None, :, level]
+    total = np.zeros((len(table), belief.shape[1]))
+    for k, weights in enumerate(table):
+        for j, weight in enumerate(weights):
+            total[k] += belief[j] * weight
     return total
 
 
-def _fall(mass: Float32[np.ndarray, "draws levels"], uniform: UInt32[np.ndarray, " draws"]) -> np.ndarray:
-    """Return the level that each uniform integer of `BITS` bits falls on."""
-    running = np.cumsum(mass, axis=1, dtype=np.float64)
-    cdf = np.rint(running / running[:, -1:] * 2.0**BITS).astype(np.uint32)
-    return (uniform[:, None] >= cdf[:, :-1]).sum(axis=1)
+def _fall(mass: Belief, uniform: UInt32[np.ndarray, " lines"]) -> Int64[np.ndarray, " lines"]:
+    """Return the level that each uniform integer falls on; one without mass is passed over."""
+    threshold = (uniform >> np.uint32(32 - BITS)) * 2.0**-BITS
+    # The last running sum, and not another sum of the same numbers, is the total: it is reached exactly.
+    running = np.cumsum(mass, axis=0)
+    threshold = threshold * running[-1]
+    level = np.zeros(len(uniform), dtype=np.int64)
+    for edge in running[:-1]:
+        level += threshold >= edge
+    return level

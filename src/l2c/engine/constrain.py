@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float64
 
 from l2c.core.feature import Feature
-from l2c.core.layout import Axis, Decode, Layout
+from l2c.core.layout import Axis, Decode, Layout, stand_ins
 from l2c.core.types import Levels
 
 
@@ -34,7 +34,7 @@ def _proposable(feature: Feature, axis: Axis, decode: Decode) -> Bool[np.ndarray
     """Return which levels stand for a value inside the declared range."""
     open_to = np.arange(axis.size) < axis.known
     if feature.numeric:
-        values = np.array(getattr(axis, decode))
+        values = np.array(stand_ins(feature, axis, decode))
         low = -np.inf if feature.low is None else feature.low
         high = np.inf if feature.high is None else feature.high
         open_to[: axis.known] &= (values >= low) & (values <= high)

@@ -32,8 +32,8 @@ def discretise(schema: Schema, cells: Cells, predicted: Classes) -> Layout:
     """Return the levels of every feature, as the training rows and the schema's binnings make them.
 
     A feature on which `MinimalEntropy` or `Tree` accepts no cut, or whose quantiles are all its least value, is cut
-    once, at its median: with a single bin it could not move. A declared range (`Feature.low`, `Feature.high`) takes the place of the outer ends, and what
-    stands for a bin lies in that range wherever the bin reaches into it.
+    once, at its median: with a single bin it could not move. A declared range (`Feature.low`, `Feature.high`) takes
+    the place of the outer ends, and what stands for a bin lies in that range wherever the bin reaches into it.
 
     Parameters
     ----------

@@ -154,8 +154,9 @@ def _learn(
     losses = [dev_loss()]
     best = _export(generator, selector)
     parameters = [parameter.requires_grad_() for parameter in (*generator, *selector)]
-    optimiser = torch.optim.Adam(parameters, lr=recipe.learning_rate)
-    for epoch in range(recipe.epochs):
+    optimiser = torch.optim.Adam(parameters, lr=recipe.learning_rate, fused=True)
+    epochs = _passes(recipe, len(batch))
+    for epoch in range(epochs):
         order = torch.randperm(len(batch), generator=source)
         for rows in torch.split(order, recipe.batch_size):
             optimiser.zero_grad()
@@ -165,10 +166,18 @@ def _learn(
         if losses[-1] == min(losses):
             best = _export(generator, selector)
         if progress:
-            progress(epoch + 1, recipe.epochs)
+            progress(epoch + 1, epochs)
         if recipe.patience is not None and len(losses) - 1 - int(np.argmin(losses)) >= recipe.patience:
             break
     return Learned(*best, tuple(losses))
+
+
+def _passes(recipe: Recipe, rows: int) -> int:
+    """Return the number of passes over the rows that the recipe's epochs and steps allow, one at least if any."""
+    if recipe.steps is None:
+        return recipe.epochs
+    each = math.ceil(rows / recipe.batch_size)
+    return min(recipe.epochs, math.ceil(recipe.steps / each))
 
 
 def _initialise(encoder: Encoder, recipe: Recipe, source: torch.Generator) -> tuple[list[Tensor], list[Tensor]]:

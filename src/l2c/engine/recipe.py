@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from l2c.core.layout import Decode
 from l2c.errors import InputError
+
+Strategy = Literal["balanced", "diverse", "sparse", "first"]
+
+BETAS = (0.2, 0.5, 1.0, 2.0)
+"""The weights that the dev rows choose from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,20 +25,22 @@ class Recipe:
     alpha
         The weight of ‖π‖₁, the paper's pull towards few changes.
     beta
-        The weight of the KL divergence from the proposal to a uniform law over the allowed levels. It keeps
-        sets diverse: without it the networks settle on a few sure answers.
+        The weight of the KL divergence from the proposal to the reference law at dial 0, uniform over the allowed
+        levels. It keeps sets diverse: without it the networks settle on a few sure answers. None lets the dev rows
+        choose: the smallest of `BETAS` with which sets are as good as without learning, for then the model is
+        asked least.
     reference_selection
         The probability with which that uniform law changes a feature.
     temperature
         τ of the Concrete relaxations used in training.
-    learning_rate, epochs, batch_size, patience
-        Adam's step, the most passes over the fit rows, rows a step, and after how many passes without a better
-        dev loss training stops (None: never). With `epochs=0` the networks stay as they were initialised.
+    learning_rate, epochs, steps, batch_size, patience
+        Adam's step, the most passes over the fit rows, the most steps (None: no limit), rows a step, and after how
+        many passes without a better dev loss training stops (None: never). With `epochs=0` the networks stay as
+        they were initialised.
     hidden
         The width of the networks' hidden layers.
-    widen_after
-        After so many draws for one row, the uniform law is drawn from instead of the learned one, so that a row
-        for which the networks learned too narrow a law is still answered (None: never).
+    refine
+        Whether a row for which hardly any proposal is valid gets a law of its own, refined as it goes.
     epsilon
         The factor on the probability of levels that a monotone constraint forbids; 0 removes them altogether.
     selector
@@ -43,24 +50,38 @@ class Recipe:
     inputs
         What the networks see of a number: its `levels` one-hot, or its standardised `values`.
     decode
-        Which value stands for a bin.
+        Which value stands for a bin: its training values' `median`, the `midpoint` of its edges, or `auto`, the
+        median where the edges come from data and the midpoint where a person gave them.
+    decode_again
+        Whether a proposal that is not valid is tried once more with the other of the two values.
+    plausibility
+        The dial, where `explain` is not told another: 0 for the most diverse sets, 1 for the most plausible.
+    select
+        How a set is chosen from the pool of valid ones: `balanced`, `diverse`, `sparse`, or `first` (no pool).
+    pool
+        How many valid ones to choose from; None is ten for each one asked, and at least 200.
     """
 
     alpha: float = 1e-4
-    beta: float = 0.2
+    beta: float | None = None
     reference_selection: float = 0.7
     temperature: float = 0.2
     learning_rate: float = 2e-3
     epochs: int = 100
+    steps: int | None = 2000
     batch_size: int = 256
     patience: int | None = 20
     hidden: int = 64
-    widen_after: int | None = 1000
+    refine: bool = True
     epsilon: float = 0.0
     selector: Literal["learned", "constant", "absent"] = "learned"
     selection: float = 0.7
     inputs: Literal["levels", "values"] = "levels"
-    decode: Decode = "median"
+    decode: Decode = "auto"
+    decode_again: bool = True
+    plausibility: float = 0.5
+    select: Strategy = "balanced"
+    pool: int | None = None
 
     def __post_init__(self) -> None:
         problems = list(self._problems())
@@ -71,22 +92,28 @@ class Recipe:
         for name in ("temperature", "learning_rate", "batch_size", "hidden"):
             if not getattr(self, name) > 0:
                 yield f"{name} must be above 0, not {getattr(self, name)}"
-        for name in ("alpha", "beta", "epochs"):
-            if not getattr(self, name) >= 0:
-                yield f"{name} must be at least 0, not {getattr(self, name)}"
+        for name in ("alpha", "beta", "epochs", "steps"):
+            value = getattr(self, name)
+            if value is None and name in ("beta", "steps"):
+                continue
+            if not value >= 0:
+                yield f"{name} must be at least 0, not {value}"
         if not 0 <= self.epsilon < 1:
             yield f"epsilon must be at least 0 and below 1, not {self.epsilon}"
         for name in ("selection", "reference_selection"):
             if not 0 < getattr(self, name) <= 1:
                 yield f"{name} is a probability above 0, not {getattr(self, name)}"
+        if not 0 <= self.plausibility <= 1:
+            yield f"plausibility is a dial from 0 to 1, not {self.plausibility}"
+        if self.pool is not None and self.pool < 1:
+            yield f"pool must be at least 1, or None, not {self.pool}"
         if self.patience is not None and self.patience < 1:
             yield f"patience must be at least 1 epoch, or None, not {self.patience}"
-        if self.widen_after is not None and self.widen_after < 0:
-            yield f"widen_after must be at least 0 draws, or None, not {self.widen_after}"
         choices = {
             "selector": ("learned", "constant", "absent"),
             "inputs": ("levels", "values"),
-            "decode": ("median", "midpoint"),
+            "decode": ("auto", "median", "midpoint"),
+            "select": get_args(Strategy),
         }
         for name, known in choices.items():
             if getattr(self, name) not in known:
@@ -99,10 +126,14 @@ PAPER = Recipe(
     temperature=0.2,
     learning_rate=1e-4,
     epochs=200,
+    steps=None,
     batch_size=64,
     patience=None,
-    widen_after=None,
+    refine=False,
     epsilon=math.exp(-10),
     decode="midpoint",
+    decode_again=False,
+    plausibility=0.0,
+    select="first",
 )
 """The settings of the paper's text (appendix A.2). It does not name a batch size or a width: ours."""

@@ -100,7 +100,7 @@ def _tree(
     parent, order = np.full(features, -1), [0]
     while len(order) < features:
         outside = np.setdiff1d(np.arange(features), order)
-        reach = information[np.ix_(order, outside)]
+        reach = information[np.array(order)[:, None], outside]
         near, far = np.unravel_index(int(reach.argmax()), reach.shape)
         parent[outside[far]] = order[near]
         order.append(int(outside[far]))

@@ -7,7 +7,7 @@ neither the batch nor the order of rows changes what it gets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,6 +21,8 @@ from l2c.core.streams import scramble
 from l2c.core.types import Cells, Levels, Mask, Probabilities
 from l2c.engine.decode import decode_levels
 from l2c.release.obey import obeys
+from l2c.release.refine import is_hard, refined
+from l2c.release.select import Selection, choose
 
 BLOCK = 1 << 17
 """Proposals handled at once: large enough to batch the model's calls, small enough for the memory."""
@@ -37,12 +39,34 @@ class Budget:
     expired: Clock = lambda: False
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How proposals are turned into values, and whether hard rows are helped.
+
+    Parameters
+    ----------
+    decode
+        Which value stands for a bin.
+    decode_again
+        Whether a proposal that is not valid is tried once more with the other value.
+    refine
+        Whether a hard row gets a law of its own.
+    """
+
+    decode: Decode
+    decode_again: bool = False
+    refine: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Kept:
     row: Int64[np.ndarray, " n"]
     levels: Levels
     cells: Cells
     chance: Float64[np.ndarray, " n"]
+
+    def take(self, which: np.ndarray) -> _Kept:
+        return _Kept(self.row[which], self.levels[which], self.cells[which], self.chance[which])
 
 
 @dataclass(slots=True, eq=False)
@@ -56,8 +80,9 @@ class _Search:
     question: Question
     blackbox: BlackBox
     proposer: Proposer
-    decode: Decode
+    manner: Manner
     asked: int
+    selection: Selection
     budget: Budget
     start: int
     drawn: Int64[np.ndarray, " rows"] = field(init=False)
@@ -66,6 +91,8 @@ class _Search:
     different: Int64[np.ndarray, " rows"] = field(init=False)
     possible: Float64[np.ndarray, " rows"] = field(init=False)
     seen: UInt64[np.ndarray, " seen"] = field(init=False)
+    hard: Mask = field(init=False)
+    laws: Float64[np.ndarray, "rows width"] = field(init=False)
     kept: list[_Kept] = field(default_factory=list)
     out_of_time: bool = False
 
@@ -74,6 +101,8 @@ class _Search:
             setattr(self, name, np.zeros(len(self.question.cells), dtype=np.int64))
         self.possible = _possible(self.layout, self.question.levels)
         self.seen = np.empty(0, dtype=np.uint64)
+        self.hard = np.zeros(len(self.question.cells), dtype=bool)
+        self.laws = np.empty((0, self.layout.width))
 
     @property
     def already(self) -> Mask:
@@ -87,18 +116,22 @@ class _Search:
     @property
     def pending(self) -> np.ndarray:
         hopeful = ~self.already & ~self.exhausted & (self.drawn < self.budget.tries)
-        return np.flatnonzero(hopeful & (self.valid < self.asked))
+        return np.flatnonzero(hopeful & (self.valid < self.selection.pool))
 
     def run(self) -> None:
         """Go on until every row has what was asked, or its budget has ended."""
         while len(pending := self.pending) and not self.out_of_time:
+            if self.manner.refine:
+                self._single_out(pending)
             for rows, counts in _blocks(pending, self.next_draws(pending)):
                 self.advance(rows, counts)
-            self.out_of_time = self.budget.expired()
+                self.out_of_time = self.budget.expired()
+                if self.out_of_time:
+                    break
 
     def next_draws(self, rows: np.ndarray) -> Int64[np.ndarray, " rows"]:
         """Return how many more each row should draw, from its own success so far."""
-        wanted = self.asked - self.valid[rows]
+        wanted = self.selection.pool - self.valid[rows]
         success = (self.valid[rows] + 0.5) / (self.drawn[rows] + 1.0)
         more = np.where(self.drawn[rows] == 0, wanted, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
         at_most = np.maximum(4 * self.drawn[rows], 64)
@@ -107,7 +140,7 @@ class _Search:
 
     def advance(self, rows: np.ndarray, counts: Int64[np.ndarray, " rows"]) -> None:
         """Draw, filter and judge for some rows, and keep what is good."""
-        levels = self.proposer.propose(self.start + rows, self.drawn[rows], int(counts.max()))
+        levels = self._proposed(rows, int(counts.max()))
         within = np.arange(levels.shape[1])[None, :] < counts[:, None]
         row = np.repeat(rows, counts)
         levels = levels[within]
@@ -115,11 +148,40 @@ class _Search:
         new = self._first_seen(row, levels)
         row, levels = row[new], levels[new]
         own, cells = self.question.levels[row], self.question.cells[row]
-        values = decode_levels(self.layout, levels, cells, own, self.decode)
+        values = decode_levels(self.layout, levels, cells, own, self.manner.decode)
         good = obeys(self.layout, own, levels, values)
         self.different += np.bincount(row[good], minlength=len(self.different))
         good &= (levels != own).any(axis=1)
         self._judge(row[good], levels[good], values[good])
+
+    def _proposed(self, rows: np.ndarray, count: int) -> Levels:
+        """Return the next draws of some rows: from what was learned, or from a hard row's own law."""
+        easy, hard = np.flatnonzero(~self.hard[rows]), np.flatnonzero(self.hard[rows])
+        levels = np.empty((len(rows), count, len(self.layout.axes)), dtype=np.int16)
+        if len(easy):
+            levels[easy] = self.proposer.propose(self.start + rows[easy], self.drawn[rows[easy]], count)
+        if len(hard):
+            levels[hard] = self.proposer.propose_from(
+                self.laws[rows[hard]], self.start + rows[hard], self.drawn[rows[hard]], count
+            )
+        return levels
+
+    def _single_out(self, pending: np.ndarray) -> None:
+        """Give the rows that prove hard a law of their own to begin with."""
+        new = pending[is_hard(self.valid[pending], self.drawn[pending]) & ~self.hard[pending]]
+        if len(new):
+            if not len(self.laws):
+                self.laws = np.zeros((len(self.hard), self.layout.width))
+            self.laws[new] = self.proposer.even_law(self.start + new)
+            self.hard[new] = True
+
+    def _refine(self, row: Int64[np.ndarray, " n"], levels: Levels, chance: Float64[np.ndarray, " n"]) -> None:
+        """Move the hard rows' laws towards their best proposals of this round."""
+        told = self.hard[row]
+        if told.any():
+            rows, place = np.unique(row[told], return_inverse=True)
+            even = self.proposer.even_law(self.start + rows)
+            self.laws[rows] = refined(self.layout, even, place, levels[told], chance[told])
 
     def _first_seen(self, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
         """Return which proposals their row has not drawn before, and remember them."""
@@ -138,16 +200,61 @@ class _Search:
         """Ask the model, and keep for each row the first valid proposals that it still lacks."""
         if not len(row):
             return
+        good, chance = self._asked(row, values)
+        if self.manner.decode_again:
+            self._judge_again(row, levels, values, good, chance)
+        self._refine(row, levels, chance)
+        found = np.flatnonzero(good)
+        # Rows stand together and in the order of drawing: the place within its row is a running count.
+        place = np.arange(len(found)) - np.searchsorted(row[found], row[found], side="left")
+        found = found[place < self.selection.pool - self.valid[row[found]]]
+        self.valid += np.bincount(row[found], minlength=len(self.valid))
+        self.kept.append(_Kept(row[found], levels[found], values[found], chance[found]))
+
+    def _asked(self, row: Int64[np.ndarray, " n"], values: Cells) -> tuple[Mask, Float64[np.ndarray, " n"]]:
+        """Return which proposals the model puts in the desired class, and with what probability."""
         desired = self.question.desired[row]
         proba = self.blackbox.proba(values)
         self.judged += np.bincount(row, minlength=len(self.judged))
-        good = np.flatnonzero(puts_in(proba, desired))
-        # Rows stand together and in the order of drawing: the place within its row is a running count.
-        place = np.arange(len(good)) - np.searchsorted(row[good], row[good], side="left")
-        good = good[place < self.asked - self.valid[row[good]]]
-        self.valid += np.bincount(row[good], minlength=len(self.valid))
-        chance = np.take_along_axis(proba[good], desired[good, None], axis=1)[:, 0]
-        self.kept.append(_Kept(row[good], levels[good], values[good], chance))
+        return puts_in(proba, desired), np.take_along_axis(proba, desired[:, None], axis=1)[:, 0]
+
+    def _judge_again(
+        self,
+        row: Int64[np.ndarray, " n"],
+        levels: Levels,
+        values: Cells,
+        good: Mask,
+        chance: Float64[np.ndarray, " n"],
+    ) -> None:
+        """Give proposals that are not valid a second chance, with the other values that stand for their bins."""
+        bad = np.flatnonzero(~good)
+        own = self.question.levels[row[bad]]
+        others = decode_levels(
+            self.layout, levels[bad], self.question.cells[row[bad]], own, self.manner.decode, other=True
+        )
+        differ = (others != values[bad]) & ~(np.isnan(others) & np.isnan(values[bad]))
+        again = differ.any(axis=1) & obeys(self.layout, own, levels[bad], others)
+        bad, others = bad[again], others[again]
+        if len(bad):
+            valid, probability = self._asked(row[bad], others)
+            good[bad] = valid
+            values[bad[valid]], chance[bad[valid]] = others[valid], probability[valid]
+
+    def chosen(self) -> _Kept:
+        """Return the set of every row, rows together and in the order to be read."""
+        kept = _joined(self.kept, len(self.layout.axes))
+        if self.selection.pool <= self.asked or not len(kept.row):
+            return kept
+        place = _ranks(kept.row) - 1
+        shape = (len(self.question.cells), self.selection.pool)
+        position = np.full(shape, -1)
+        position[kept.row, place] = np.arange(len(kept.row))
+        own, desired = self.question.levels[kept.row], self.question.desired[kept.row]
+        worth = np.zeros(shape)
+        worth[kept.row, place] = self.selection.worth(kept.levels, own, desired)
+        order = choose(kept.levels[position], position >= 0, worth, self.asked, self.selection.distance)
+        picked = np.where(order >= 0, np.take_along_axis(position, np.maximum(order, 0), axis=1), -1)
+        return kept.take(picked[picked >= 0])
 
 
 def explain(
@@ -156,8 +263,9 @@ def explain(
     layout: Layout,
     blackbox: BlackBox,
     proposer: Proposer,
-    decode: Decode,
+    manner: Manner,
     asked: int,
+    selection: Selection,
     budget: Budget,
     progress: Callable[[int, int], None] | None = None,
 ) -> Released:
@@ -167,16 +275,17 @@ def explain(
     counterfactuals, all of them valid, and an outcome.
     """
     rows = len(question.cells)
-    parts = []
-    for start in range(0, max(rows, 1), max(1, BLOCK // asked)):  # no row at all is one empty chunk
-        chunk = question.take(np.arange(start, min(rows, start + max(1, BLOCK // asked))))
-        search = _Search(layout, chunk, blackbox, proposer, decode, asked, budget, start)
+    searches = []
+    step = max(1, BLOCK // selection.pool)
+    for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
+        chunk = question.take(np.arange(start, min(rows, start + step)))
+        search = _Search(layout, chunk, blackbox, proposer, manner, asked, selection, budget, start)
         search.out_of_time = start > 0 and budget.expired()
         search.run()
-        parts.append(search)
+        searches.append(search)
         if progress:
             progress(start + len(chunk.cells), rows)
-    return _released(question, parts)
+    return _released(question, searches)
 
 
 def confirm(released: Released, proba: Probabilities) -> Released:
@@ -211,10 +320,14 @@ def confirm(released: Released, proba: Probabilities) -> Released:
 
 def _blocks(
     rows: np.ndarray, counts: Int64[np.ndarray, " rows"]
-) -> list[tuple[np.ndarray, Int64[np.ndarray, " rows"]]]:
-    """Return the rows in runs of about equal work."""
-    ends = np.flatnonzero(np.diff(np.cumsum(counts) // BLOCK)) + 1
-    return list(zip(np.split(rows, ends), np.split(counts, ends), strict=True))
+) -> Iterator[tuple[np.ndarray, Int64[np.ndarray, " rows"]]]:
+    """Yield the rows in runs of bounded work, rows that need about as many draws together."""
+    order = np.argsort(-counts, kind="stable")
+    while len(order):
+        # A block draws as many for each row as its neediest, which stands first.
+        fit = max(1, BLOCK // int(counts[order[0]]))
+        block, order = np.sort(order[:fit]), order[fit:]
+        yield rows[block], counts[block]
 
 
 def _possible(layout: Layout, levels: Levels) -> Float64[np.ndarray, " rows"]:
@@ -248,17 +361,22 @@ def _ranks(row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
     return np.arange(1, len(row) + 1) - np.searchsorted(row, row, side="left")
 
 
-def _released(question: Question, searches: list[_Search]) -> Released:
-    """Return the chunks' findings as one release, each row's counterfactuals together and in order."""
-    first = searches[0]
-    features = len(first.layout.axes)
+def _joined(parts: Sequence[_Kept], features: int) -> _Kept:
+    """Return what was kept in several rounds, each row's together and in the order of drawing."""
     nothing = _Kept(
         np.empty(0, dtype=np.int64), np.empty((0, features), dtype=np.int16), np.empty((0, features)), np.empty(0)
     )
-    parts = [nothing, *(kept for search in searches for kept in search.kept)]
-    starts = [0, *(search.start for search in searches for _ in search.kept)]
-    row = np.concatenate([part.row + start for part, start in zip(parts, starts, strict=True)])
-    order = np.argsort(row, kind="stable")
+    row, levels, cells, chance = (
+        np.concatenate([getattr(part, name) for part in (nothing, *parts)]) for name in _Kept.__dataclass_fields__
+    )
+    return _Kept(row, levels, cells, chance).take(np.argsort(row, kind="stable"))
+
+
+def _released(question: Question, searches: list[_Search]) -> Released:
+    """Return the chunks' findings as one release, each row's counterfactuals together and in order."""
+    first = searches[0]
+    chosen = (replace(kept, row=kept.row + search.start) for search in searches for kept in (search.chosen(),))
+    found = _joined(list(chosen), len(first.layout.axes))
     return Released(
         layout=first.layout,
         classes=first.blackbox.classes,
@@ -267,12 +385,12 @@ def _released(question: Question, searches: list[_Search]) -> Released:
         current=question.current,
         desired=question.desired,
         outcomes=tuple(outcome for search in searches for outcome in _outcomes(search)),
-        row=row[order],
-        rank=_ranks(row[order]),
-        levels=np.concatenate([part.levels for part in parts])[order],
-        cells=np.concatenate([part.cells for part in parts])[order],
-        chance=np.concatenate([part.chance for part in parts])[order],
-        valid=np.ones(len(row), dtype=bool),
+        row=found.row,
+        rank=_ranks(found.row),
+        levels=found.levels,
+        cells=found.cells,
+        chance=found.chance,
+        valid=np.ones(len(found.row), dtype=bool),
     )
 
 
@@ -282,26 +400,28 @@ ALREADY = Outcome("already", "the model already gives the desired outcome; nothi
 def _outcomes(search: _Search) -> Iterator[Outcome]:
     cut_short = search.out_of_time & (search.drawn < search.budget.tries)
     counts = (search.valid.tolist(), search.judged.tolist())
-    for already, exhausted, late, found, tries in zip(
+    for already, exhausted, late, valid, tries in zip(
         search.already, search.exhausted, cut_short, *counts, strict=True
     ):
         if already:
             yield ALREADY
-        elif exhausted and not found:
+        elif exhausted and not valid:
             sentence = f"all {tries} combinations that the schema allows were tried; none changes the outcome"
             sentence = sentence if tries else "the schema allows this row no change at all"
             yield Outcome("infeasible", sentence, 0, tries)
         elif exhausted:
-            yield _ended(found, search.asked, tries, "; the schema allows no others")
+            yield _ended(valid, search.asked, tries, "; the schema allows no others")
         elif late:
-            yield _ended(found, search.asked, tries, "; the time budget ended")
+            yield _ended(valid, search.asked, tries, "; the time budget ended")
         else:
-            yield _ended(found, search.asked, tries, "; allow more tries, or let more features move")
+            yield _ended(valid, search.asked, tries, "; allow more tries, or let more features move")
 
 
-def _ended(found: int, asked: int, tries: int, why: str) -> Outcome:
-    if found >= asked:
-        return Outcome("found", f"{found} different counterfactuals", found, tries)
+def _ended(valid: int, asked: int, tries: int, why: str) -> Outcome:
+    found = min(valid, asked)
+    if found == asked:
+        ones = "counterfactual" if found == 1 else "different counterfactuals"
+        return Outcome("found", f"{found} {ones}", found, tries, valid)
     if found:
-        return Outcome("partial", f"{found} of {asked} counterfactuals after {tries} tries{why}", found, tries)
+        return Outcome("partial", f"{found} of {asked} counterfactuals after {tries} tries{why}", found, tries, valid)
     return Outcome("none_valid", f"none of {tries} proposals changes the outcome{why}", 0, tries)

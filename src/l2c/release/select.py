@@ -7,26 +7,45 @@ then improved by swaps: greedy choice alone is worse than none.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
 from l2c.core.types import Levels
 
-Strategy = Literal["balanced", "diverse", "sparse", "first"]
-
 SWAP_PASSES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """What counts in a set: the pairwise distance (λ), the unlikeliness (μ), and sparsity."""
+class Selection:
+    """How a set is chosen from a pool of valid counterfactuals.
 
-    distance: float
-    unlikeliness: float
+    Parameters
+    ----------
+    pool
+        How many valid ones to look for; the number asked for means that there is nothing to choose.
+    sparsity, distance
+        The weights of the share of features kept, and of the mean pairwise distance (λ).
+    unlikeliness
+        The weight of the unlikeliness (μ).
+    unlikely
+        From levels and desired classes to how unlikely each counterfactual is.
+    """
+
+    pool: int
     sparsity: float = 1.0
+    distance: float = 0.0
+    unlikeliness: float = 0.0
+    unlikely: Callable[[Levels, Int64[np.ndarray, " n"]], Float64[np.ndarray, " n"]] | None = None
+
+    def worth(self, levels: Levels, own: Levels, desired: Int64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
+        """Return what each counterfactual adds to a set by itself."""
+        worth = self.sparsity * (levels == own).mean(axis=1)
+        if self.unlikely is not None and self.unlikeliness:
+            worth = worth - self.unlikeliness * self.unlikely(levels, desired)
+        return worth
 
 
 def choose(

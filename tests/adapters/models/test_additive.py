@@ -155,15 +155,15 @@ def test_the_gradient_by_a_level_is_what_the_model_makes_of_changing_to_it(germa
     person = german.cells[:1]
     hot = torch.from_numpy(german.layout.one_hot(german.layout.levels(person))).double().requires_grad_()
     german.twin.logits(torch.from_numpy(person), hot)[:, 1].sum().backward()
+    changed, expected = [], []
     for i, (feature, start) in enumerate(zip(GERMAN.schema.features, german.layout.offsets, strict=True)):
-        if feature.numeric:
-            continue
-        own = int(person[0, i])
         for level in range(len(feature.levels)):
-            changed = person.copy()
-            changed[0, i] = level
-            effect = (german.log_odds(changed) - german.log_odds(person))[0, 1]
-            assert hot.grad[0, start + level] - hot.grad[0, start + own] == pytest.approx(effect, abs=1e-9)
+            other = person[0].copy()
+            other[i] = level
+            changed.append(other)
+            expected.append(float(hot.grad[0, start + level] - hot.grad[0, start + int(person[0, i])]))
+    effect = (german.log_odds(np.array(changed)) - german.log_odds(person))[:, 1]
+    np.testing.assert_allclose(expected, effect, rtol=0, atol=1e-9)
 
 
 def test_missing_numbers_and_categories_are_part_of_the_twin(gaps):
@@ -220,7 +220,8 @@ def test_a_column_of_one_value_has_no_slope():
 
 
 def test_a_model_that_is_sure_of_nearly_everyone_still_has_a_twin():
-    rows = GERMAN.train[["duration", "credit_amount", "age"]]
+    # The first rows are those for which one probability rounds to nothing: no base for a measurement.
+    rows = GERMAN.train[["duration", "credit_amount", "age"]].sort_values("credit_amount", ascending=False)
     sure = rows["credit_amount"].to_numpy() - 2500.0
 
     def model(frame: pd.DataFrame) -> np.ndarray:
@@ -257,7 +258,7 @@ def test_three_classes_of_three_separate_models_have_no_twin():
     assert Case(model, rows, GERMAN.schema).twin is None
 
 
-@pytest.mark.parametrize(("off", "exact"), [(0.5 * TOLERANCE, True), (2 * TOLERANCE, False)])
+@pytest.mark.parametrize(("off", "exact"), [(5e-7, True), (2e-6, False)])
 def test_a_single_row_that_disagrees_by_more_than_rounding_is_enough_to_refuse(off, exact):
     rows = GERMAN.train[["duration", "credit_amount", "age"]]
     oldest = rows["age"].max()

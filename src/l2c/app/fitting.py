@@ -1,0 +1,229 @@
+"""From training rows and a model to a fitted method: levels, laws, networks, and the balance of a set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from l2c.adapters.models import differentiable
+from l2c.core.blackbox import BlackBox, decide
+from l2c.core.explanation import Released
+from l2c.core.layout import Layout
+from l2c.core.method import Question
+from l2c.core.schema import Schema
+from l2c.core.split import dev_rows
+from l2c.core.streams import Streams
+from l2c.core.types import Cells
+from l2c.engine.dial import ENOUGH_AT_1, ENOUGH_AT_HALF, FULL_CANDIDATES, HALF_CANDIDATES, Dial
+from l2c.engine.discretise import discretise
+from l2c.engine.encode import Encoder
+from l2c.engine.propose import Counterer
+from l2c.engine.recipe import BETAS, Recipe, Strategy
+from l2c.engine.reference import fit_reference
+from l2c.errors import DataError, MissingExtraError
+from l2c.evaluate.plausibility import Reference, plausibility
+from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
+from l2c.release.explain import Budget, Manner
+from l2c.release.explain import explain as release
+from l2c.release.select import Selection
+
+Progress = Callable[[int, int], None]
+"""Called with the work done and the work in all."""
+
+FIRST_BALANCE = 1.75
+"""λ before any dev row was seen: sparsity is about a third larger than diversity."""
+
+TRIAL_ROWS, TRIAL_SET, TRIAL_POOL = 48, 50, 500
+"""The dev rows on which settings are tried, and the sets and pools for it."""
+
+AS_GOOD = 0.003
+"""How much of the harmonic mean a learned law may cost, against a law that has learned nothing."""
+
+
+def split_rows(cells: Cells, seed: int) -> tuple[Cells, Cells]:
+    """Return fit and dev rows, each in the order given."""
+    if len(cells) < 10:
+        raise DataError(f"{len(cells)} training rows are too few to learn from: at least 10 are needed")
+    held_out = dev_rows(len(cells), seed)
+    return cells[~held_out], cells[held_out]
+
+
+def question_of(layout: Layout, blackbox: BlackBox, cells: Cells, goal: int | None) -> Question:
+    """Return the question of these rows: the desired class is the given one, or the other of two."""
+    current = decide(blackbox.proba(cells)) if len(cells) else np.empty(0, dtype=np.int64)
+    desired = 1 - current if goal is None else np.full(len(cells), goal)
+    return Question(cells, layout.levels(cells), current, desired)
+
+
+def fit_method(
+    recipe: Recipe,
+    schema: Schema,
+    blackbox: BlackBox,
+    fit: Cells,
+    dev: Cells,
+    seed: int,
+    progress: Progress | None,
+) -> tuple[Counterer, str]:
+    """Return the fitted method and a sentence on its training."""
+    classes = decide(blackbox.proba(fit))
+    layout = discretise(schema, fit, classes)
+    levels = layout.levels(fit)
+    laws = tuple(fit_reference(layout, levels[classes == index]) for index in range(len(blackbox.classes)))
+    encoder = Encoder.fit(layout, recipe.inputs, fit)
+    untrained = replace(recipe, selector="constant", selection=recipe.reference_selection)
+    even = Counterer(layout, untrained, encoder, (), (), laws, FIRST_BALANCE, Dial())
+    if len(blackbox.classes) != 2:
+        return even, f"the model has {len(blackbox.classes)} classes, not two, so {UNLEARNED}"
+    model: Any = differentiable(blackbox, layout, fit)
+    lesson = None if model is None else _Lesson(recipe, even, blackbox, fit, dev, model, seed, progress)
+    if recipe.select == "first":
+        return lesson.learn(recipe.beta or 0.0) if lesson else (even, f"the model offers no gradient, so {UNLEARNED}")
+    held_out = Reference(fit, classes, dev, decide(blackbox.proba(dev)))
+    trial = _Trial(blackbox, question_of(layout, blackbox, dev[:TRIAL_ROWS], None), held_out, seed)
+    even = trial.balanced(even)
+    if lesson is None:
+        return trial.dialled(even), f"the model offers no gradient, so {UNLEARNED}"
+    counterer, sentence = _as_good_as_even(replace(lesson, even=even), trial)
+    return trial.dialled(counterer), sentence
+
+
+UNLEARNED = "proposals follow the reference law alone; every one is judged"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trial:
+    """Sets for some dev rows, by which settings are chosen; the test rows are never seen here."""
+
+    blackbox: BlackBox
+    question: Question
+    reference: Reference
+    seed: int
+
+    def release(self, counterer: Counterer, place: float) -> Released:
+        """Return balanced sets at a place of the dial."""
+        return release_from(
+            counterer, self.blackbox, self.question, asked=TRIAL_SET, pool=TRIAL_POOL, select="balanced",
+            dial=place, seed=self.seed, budget=Budget(20 * TRIAL_POOL),
+        )  # fmt: skip
+
+    def sets(self, counterer: Counterer) -> tuple[float, float]:
+        """Return the sparsity and the diversity of balanced sets at dial 0."""
+        released = self.release(counterer, 0.0)
+        return sparsity(released) or 0.0, diversity(released) or 0.0
+
+    def dialled(self, counterer: Counterer) -> Counterer:
+        """Return the method with its dial settled: the least weights that make enough of the sets plausible."""
+        half = self._least(counterer, HALF_CANDIDATES, 0.5, ENOUGH_AT_HALF)
+        full = self._least(counterer, FULL_CANDIDATES, 1.0, ENOUGH_AT_1)
+        return replace(counterer, dial=Dial(half, full))
+
+    def _least(self, counterer: Counterer, candidates: tuple[float, ...], place: float, enough: float) -> float:
+        """Return the least candidate at which enough is plausible, by bisection; the last if none is."""
+        low, high = 0, len(candidates) - 1
+        while low < high:
+            middle = (low + high) // 2
+            tried = replace(counterer, dial=Dial(candidates[middle], candidates[middle]))
+            share = plausibility(self.release(tried, place), self.reference).share or 0.0
+            low, high = (low, middle) if share >= enough else (middle + 1, high)
+        return candidates[low]
+
+    def balanced(self, counterer: Counterer) -> Counterer:
+        """Return the method with λ = (S / D)² of its sets: there the harmonic mean of the two is largest."""
+        kept, apart = self.sets(counterer)
+        return replace(counterer, balance=(kept / apart) ** 2) if kept and apart else counterer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lesson:
+    """All that training takes, but for the weight of breadth."""
+
+    recipe: Recipe
+    even: Counterer
+    blackbox: BlackBox
+    fit: Cells
+    dev: Cells
+    model: Any
+    seed: int
+    progress: Progress | None
+
+    def learn(self, beta: float) -> tuple[Counterer, str]:
+        """Return the trained method and a sentence on its training."""
+        try:
+            from l2c.engine.learn import learn
+        except ImportError as error:
+            raise MissingExtraError("fitting an explainer", "torch", "fit") from error
+        recipe, layout = replace(self.recipe, beta=beta), self.even.layout
+        fit, dev = (question_of(layout, self.blackbox, rows, None) for rows in (self.fit, self.dev))
+        learned = learn(fit, dev, self.even.encoder, recipe, self.model, self.seed, self.progress)
+        best = int(np.argmin(learned.dev_losses))
+        sentence = (
+            f"{len(learned.dev_losses) - 1} epochs on {len(self.fit)} rows with β = {beta:g}; dev loss "
+            f"{learned.dev_losses[0]:.4f} before, {learned.dev_losses[best]:.4f} at its best, after epoch {best}"
+        )
+        return replace(self.even, recipe=recipe, generator=learned.generator, selector=learned.selector), sentence
+
+
+def _as_good_as_even(lesson: _Lesson, trial: _Trial) -> tuple[Counterer, str]:
+    """Return the method trained with the least breadth whose sets are as good as without learning.
+
+    The less breadth, the fewer questions to the model; too little of it, and sets lose diversity. Where a weight is
+    given, it is taken.
+    """
+    if lesson.recipe.beta is not None:
+        counterer, sentence = lesson.learn(lesson.recipe.beta)
+        return trial.balanced(counterer), sentence
+    enough = (harmonic_mean(*trial.sets(lesson.even)) or 0.0) - AS_GOOD
+    for beta in BETAS:
+        counterer, sentence = lesson.learn(beta)
+        if (harmonic_mean(*trial.sets(counterer)) or 0.0) >= enough:
+            break
+    return trial.balanced(counterer), sentence
+
+
+def release_from(
+    counterer: Counterer,
+    blackbox: BlackBox,
+    question: Question,
+    *,
+    asked: int,
+    pool: int,
+    select: Strategy,
+    dial: float,
+    seed: int,
+    budget: Budget,
+    progress: Progress | None = None,
+) -> Released:
+    """Return the release for a batch of rows: proposals at this place of the dial, sets by this strategy."""
+    recipe = counterer.recipe
+    return release(
+        question,
+        layout=counterer.layout,
+        blackbox=blackbox,
+        proposer=counterer.proposer(question, Streams.for_rows(question.cells, seed), dial),
+        manner=Manner(recipe.decode, recipe.decode_again, recipe.refine),
+        asked=asked,
+        selection=_selection(counterer, pool, select, dial),
+        budget=budget,
+        progress=progress,
+    )
+
+
+def _selection(counterer: Counterer, pool: int, select: Strategy, dial: float) -> Selection:
+    """Return the weights of a strategy."""
+    weight, unlikely = counterer.dial.unlikeliness_weight(dial), counterer.unlikely
+    match select:
+        case "first":
+            return Selection(pool)
+        case "balanced":
+            return Selection(pool, 1.0, counterer.balance, weight, unlikely)
+        case "diverse":
+            return Selection(pool, 0.0, 1.0, weight, unlikely)
+        case "sparse":
+            return Selection(pool, 1.0, 0.0, TIE_BREAK, unlikely)
+
+
+TIE_BREAK = 1e-3
+"""The weight of unlikeliness among sets that are as sparse as can be: it decides between equals."""
