@@ -11,17 +11,16 @@ JSON file as they come; what it holds already is not run again.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
 
 import pandas as pd
 import torch
 from blackboxes import answers_from_scratch, train
+from results import grouped, spread, store, stored
 from rich.console import Console
 from rich.table import Table
 
@@ -76,12 +75,12 @@ def figures_table(results: list[dict[str, Any]]) -> Table:
     """Return mean ± spread over the seeds, a line for each data set and preset."""
     heads = ("validity", "coverage", "unary", "S", "D", "H(N)", "plausible", "distinct")
     table = Table("data", "preset", *heads, "tries", "H(N+1)", "broken", "fit s", "explain s")
-    for (name, preset), rows in _grouped(results).items():
-        shares = [_spread([100 * row[metric] for row in rows]) for metric in METRICS]
+    for (name, preset), rows in grouped(results).items():
+        shares = [spread([100 * row[metric] for row in rows]) for metric in METRICS]
         broken = sum(row["immutable_violations"] + row["invalid_from_scratch"] for row in rows)
-        times = [_spread([row[key] for row in rows], 1) for key in ("fit_cpu_s", "explain_cpu_s")]
-        tries = _spread([row["tries"] for row in rows])
-        with_target = _spread([100 * row["harmonic_mean_with_target"] for row in rows])
+        times = [spread([row[key] for row in rows], 1) for key in ("fit_cpu_s", "explain_cpu_s")]
+        tries = spread([row["tries"] for row in rows])
+        with_target = spread([100 * row["harmonic_mean_with_target"] for row in rows])
         table.add_row(name, f"{preset} ×{len(rows)}", *shares, tries, with_target, str(broken), *times)
     return table
 
@@ -89,27 +88,15 @@ def figures_table(results: list[dict[str, Any]]) -> Table:
 def blackbox_table(results: list[dict[str, Any]]) -> Table:
     """Return the black boxes' accuracy beside the paper's, and how much the five differ."""
     table = Table("data", "test accuracy, %", "the paper, %", "rows on which two of them differ, %")
-    for (name, preset), rows in _grouped(results).items():
+    for (name, preset), rows in grouped(results).items():
         if preset != "paper":
             continue
         pairs = [_differing(a["predicted"], b["predicted"]) for a, b in combinations(rows, 2)]
         printed = l2c.datasets.load(name).paper
         differ = f"{min(pairs):.2f} to {max(pairs):.2f}" if pairs else "–"
-        accuracy = _spread([100 * row["accuracy"] for row in rows])
+        accuracy = spread([100 * row["accuracy"] for row in rows])
         table.add_row(name, accuracy, f"{printed['test_accuracy']:.2f}" if printed else "–", differ)
     return table
-
-
-def _grouped(results: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in results:
-        groups.setdefault((row["data"], row["preset"]), []).append(row)
-    return groups
-
-
-def _spread(values: list[float], digits: int = 2) -> str:
-    around = f" ±{stdev(values):.{digits}f}" if len(values) > 1 else ""
-    return f"{mean(values):.{digits}f}{around}"
 
 
 def _differing(a: str, b: str) -> float:
@@ -124,14 +111,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    results = json.loads(asked.out.read_text()) if asked.out.exists() else []
+    results = stored(asked.out)
     done = {(row["data"], row["seed"], row["n"]) for row in results}
     for name in asked.data:
         for seed in range(asked.seeds):
             if (name, seed, asked.n) not in done:
                 results += run(name, seed, asked.n)
-                asked.out.parent.mkdir(parents=True, exist_ok=True)
-                asked.out.write_text(json.dumps(results, indent=1))
+                store(results, asked.out)
                 print(f"{name}, seed {seed}: done", flush=True)
     shown = [row for row in results if row["data"] in asked.data and row["n"] == asked.n]
     console = Console(width=220)

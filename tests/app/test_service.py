@@ -41,7 +41,8 @@ def fit(data, schema, out, model="service_models:by_credit"):
 
 
 def explain(data, out, bundle="bundle", model="service_models:by_credit", **changes):
-    settings = {"n": 3, "seed": 0, "desired": None, "tries": None, "seconds": None, "progress": None} | changes
+    unset = ("desired", "plausibility", "select", "pool", "tries", "seconds", "progress")
+    settings = {"n": 3, "seed": 0} | dict.fromkeys(unset) | changes
     return service.explain_file(Path(bundle), model, Path(data), Path(out), **settings)
 
 

@@ -15,15 +15,17 @@ from l2c.core.method import Question
 from l2c.core.streams import Streams
 from l2c.engine.constrain import local_distribution, log_weights
 from l2c.engine.decode import decode_levels
+from l2c.engine.dial import Dial
 from l2c.engine.encode import Encoder, own_values
 from l2c.engine.learn import Learned, learn
 from l2c.engine.networks import Network, forward
 from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
+from l2c.engine.reference import fit_reference
 from l2c.engine.relax import gumbel
 from tables import random_cells, small_layout
 
-QUICK = Recipe(hidden=8, epochs=12, batch_size=32, learning_rate=0.01, patience=None)
+QUICK = Recipe(beta=0.2, hidden=8, epochs=12, batch_size=32, learning_rate=0.01, patience=None)
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ def question(model: Sum, rows: int, seed: int) -> Question:
 LAYOUT = small_layout()
 MODEL = Sum.of(LAYOUT)
 FIT, DEV = question(MODEL, 96, 1), question(MODEL, 32, 2)
+LAWS = tuple(fit_reference(LAYOUT, FIT.levels[FIT.current == index]) for index in range(2))
 
 
 def train(recipe: Recipe = QUICK, seed: int = 0) -> Learned:
@@ -70,7 +73,7 @@ def train(recipe: Recipe = QUICK, seed: int = 0) -> Learned:
 
 def counterer(recipe: Recipe, learned: Learned) -> Counterer:
     encoder = Encoder.fit(LAYOUT, recipe.inputs, FIT.cells)
-    return Counterer(LAYOUT, recipe, encoder, learned.generator, learned.selector)
+    return Counterer(LAYOUT, recipe, encoder, learned.generator, learned.selector, LAWS, 1.75, Dial())
 
 
 def same_network(left: Network, right: Network) -> bool:
@@ -126,6 +129,7 @@ def slow_dev_loss(recipe: Recipe, learned: Learned, seed: int) -> float:
     [
         {},
         {"beta": 0.0, "alpha": 0.5},
+        {"beta": None},
         {"epsilon": math.exp(-10), "decode": "midpoint", "temperature": 0.7},
         {"selector": "constant", "selection": 0.4},
         {"selector": "absent"},
@@ -249,6 +253,14 @@ def test_without_patience_every_epoch_is_run():
     assert len(train(replace(QUICK, learning_rate=1e-30, epochs=5)).dev_losses) == 1 + 5
 
 
+@pytest.mark.parametrize(("steps", "epochs"), [(None, 6), (0, 0), (1, 1), (3, 1), (4, 2), (12, 4), (100, 6)])
+def test_training_ends_with_the_pass_in_which_the_steps_end(steps, epochs):
+    three_a_pass = replace(QUICK, epochs=6, steps=steps)
+    learned = train(three_a_pass)
+    assert len(learned.dev_losses) == 1 + epochs
+    assert same(learned, train(replace(three_a_pass, epochs=epochs, steps=None)))
+
+
 def test_progress_is_told_after_every_epoch():
     told: list[tuple[int, int]] = []
     encoder = Encoder.fit(LAYOUT, "levels", FIT.cells)
@@ -271,7 +283,7 @@ def test_a_heavier_beta_keeps_the_law_nearer_to_the_uniform_one():
         recipe = replace(QUICK, beta=beta, epochs=20)
         encoder = Encoder.fit(LAYOUT, "levels", FIT.cells)
         constant = replace(recipe, selector="constant", selection=recipe.reference_selection)
-        uniform = Counterer(LAYOUT, constant, encoder, (), ()).law(DEV)
+        uniform = Counterer(LAYOUT, constant, encoder, (), (), LAWS, 1.75, Dial()).law(DEV)
         return float(np.abs(counterer(recipe, train(recipe)).law(DEV) - uniform).sum(axis=1).mean())
 
     assert distance(5.0) < distance(0.0) / 2

@@ -16,13 +16,15 @@ from l2c.core.method import Question
 from l2c.core.streams import Streams
 from l2c.engine.constrain import local_distribution, log_weights
 from l2c.engine.decode import decode_levels
+from l2c.engine.dial import Dial
 from l2c.engine.encode import Encoder
 from l2c.engine.networks import Dense, Network, forward
 from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
+from l2c.engine.reference import ReferenceLaw, fit_reference
 from l2c.engine.sample import mixed_law
 from l2c.release.obey import obeys
-from tables import SEEDS, layouts, random_question, small_layout
+from tables import SEEDS, layouts, random_levels, random_question, small_layout
 
 
 def network(widths: list[int], rng: np.random.Generator) -> Network:
@@ -38,12 +40,25 @@ def counterer(layout: Layout, recipe: Recipe, question: Question, rng: np.random
     generator = network([encoder.width, 8, layout.width], rng)
     learned = recipe.selector == "learned"
     selector = network([encoder.width, 8, len(layout.axes)], rng) if learned else ()
-    return Counterer(layout, recipe, encoder, generator, selector)
+    return Counterer(layout, recipe, encoder, generator, selector, random_laws(layout, rng), 1.75, Dial())
 
 
-def proposals(fitted: Counterer, question: Question, seed: int, count: int) -> np.ndarray:
+def random_laws(layout: Layout, rng: np.random.Generator) -> tuple[ReferenceLaw, ReferenceLaw]:
+    """Return the laws of two classes, each of rows that are strange in their own way."""
+    odd, even = (np.minimum(random_levels(layout, (40,), rng), rng.integers(0, layout.sizes)) for _ in range(2))
+    return fit_reference(layout, odd.astype(np.int16)), fit_reference(layout, even.astype(np.int16))
+
+
+def untrained(layout: Layout, recipe: Recipe, question: Question) -> Counterer:
+    """Return an L2C without networks."""
+    encoder = Encoder.fit(layout, "levels", question.cells)
+    laws = random_laws(layout, np.random.default_rng(0))
+    return Counterer(layout, recipe, encoder, (), (), laws, 1.75, Dial())
+
+
+def proposals(fitted: Counterer, question: Question, seed: int, count: int, place: float = 0.0) -> np.ndarray:
     rows = np.arange(len(question.cells))
-    proposer = fitted.proposer(question, Streams.for_rows(question.cells, seed))
+    proposer = fitted.proposer(question, Streams.for_rows(question.cells, seed), place)
     return proposer.propose(rows, np.zeros(len(rows), dtype=np.int64), count)
 
 
@@ -51,41 +66,47 @@ RECIPES = st.builds(
     Recipe,
     selector=st.sampled_from(["learned", "constant", "absent"]),
     inputs=st.sampled_from(["levels", "values"]),
-    widen_after=st.sampled_from([None, 0, 4, 1000]),
     epsilon=st.sampled_from([0.0, 0.1]),
 )
+PLACES = st.sampled_from([0.0, 0.2, 0.5, 1.0])
 
 
-@given(layouts(), RECIPES, SEEDS)
-def test_a_rows_law_and_draws_do_not_depend_on_the_batch_or_its_order(layout, recipe, seed):
+def two_ways(question: Question, rng: np.random.Generator) -> Question:
+    """Return the question with rows that should be of class 0 among those that should be of class 1."""
+    desired = rng.integers(0, 2, len(question.cells))
+    return replace(question, current=1 - desired, desired=desired)
+
+
+@given(layouts(), RECIPES, SEEDS, PLACES)
+def test_a_rows_law_and_draws_do_not_depend_on_the_batch_or_its_order(layout, recipe, seed, place):
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 7, rng)
+    question = two_ways(random_question(layout, 7, rng), rng)
     fitted = counterer(layout, recipe, question, rng)
-    law, drawn = fitted.law(question), proposals(fitted, question, 3, 6)
+    law, drawn = fitted.law(question), proposals(fitted, question, 3, 6, place)
     order = rng.permutation(7)
     for rows in (order, order[:3], order[:1]):
         assert (fitted.law(question.take(rows)) == law[rows]).all()
-        assert (proposals(fitted, question.take(rows), 3, 6) == drawn[rows]).all()
+        assert (proposals(fitted, question.take(rows), 3, 6, place) == drawn[rows]).all()
 
 
-@given(layouts(), RECIPES, SEEDS, st.data())
-def test_a_draw_is_found_by_its_row_and_position(layout, recipe, seed, data):
+@given(layouts(), RECIPES, SEEDS, PLACES, st.data())
+def test_a_draw_is_found_by_its_row_and_position(layout, recipe, seed, place, data):
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 6, rng)
+    question = two_ways(random_question(layout, 6, rng), rng)
     fitted = counterer(layout, recipe, question, rng)
-    drawn = proposals(fitted, question, 1, 12)
+    drawn = proposals(fitted, question, 1, 12, place)
     rows = np.array(data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=6)))
     first = np.array(data.draw(st.lists(st.integers(0, 8), min_size=len(rows), max_size=len(rows))))
-    later = fitted.proposer(question, Streams.for_rows(question.cells, 1)).propose(rows, first, 4)
+    later = fitted.proposer(question, Streams.for_rows(question.cells, 1), place).propose(rows, first, 4)
     for row, begin, window in zip(rows.tolist(), first.tolist(), later, strict=True):
         assert (window == drawn[row, begin : begin + 4]).all()
 
 
-@given(layouts(rules=False), RECIPES.filter(lambda recipe: recipe.epsilon == 0), SEEDS)
-def test_every_proposal_obeys_moves_ranges_and_missing_values(layout, recipe, seed):
+@given(layouts(rules=False), RECIPES.filter(lambda recipe: recipe.epsilon == 0), SEEDS, PLACES)
+def test_every_proposal_obeys_moves_ranges_and_missing_values(layout, recipe, seed, place):
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 5, rng)
-    drawn = proposals(counterer(layout, recipe, question, rng), question, 2, 20)
+    question = two_ways(random_question(layout, 5, rng), rng)
+    drawn = proposals(counterer(layout, recipe, question, rng), question, 2, 20, place)
     own, cells = question.levels[:, None], question.cells[:, None]
     values = decode_levels(layout, drawn, cells, own, recipe.decode)
     assert obeys(layout, own, drawn, values).all()
@@ -117,8 +138,7 @@ def test_without_a_learned_selector_every_feature_is_selected_alike(selector, sh
 def test_without_a_generator_the_law_is_uniform_over_the_allowed_levels():
     layout, rng = small_layout(), np.random.default_rng(1)
     question = random_question(layout, 5, rng)
-    encoder = Encoder.fit(layout, "levels", question.cells)
-    law = Counterer(layout, Recipe(selector="absent"), encoder, (), ()).law(question)
+    law = untrained(layout, Recipe(selector="absent"), question).law(question)
     weights = log_weights(layout, question.levels, decode="median", epsilon=0.0)
     for row in range(5):
         for start, size in zip(layout.offsets, layout.sizes, strict=True):
@@ -136,8 +156,7 @@ def test_the_range_is_checked_on_the_value_that_stands_for_the_bin():
     )
     for decode, described, mass in (("median", narrow, True), ("midpoint", narrow, False), ("midpoint", schema, True)):
         fitted_layout = Layout(described, layout.axes)
-        encoder = Encoder.fit(fitted_layout, "levels", question.cells)
-        law = Counterer(fitted_layout, Recipe(decode=decode, selector="absent"), encoder, (), ()).law(question)
+        law = untrained(fitted_layout, Recipe(decode=decode, selector="absent"), question).law(question)
         assert (law[0, 2] > 0) == mass
 
 
@@ -149,34 +168,44 @@ def frequencies(layout: Layout, drawn: np.ndarray) -> np.ndarray:
     return counts
 
 
-def test_proposals_have_the_frequencies_of_the_law_and_from_widen_after_on_of_the_wide_one():
+def test_proposals_have_the_frequencies_of_the_law():
     layout, rng = small_layout(), np.random.default_rng(5)
     question = random_question(layout, 3, rng)
-    fitted = counterer(layout, Recipe(widen_after=20_000), question, rng)
-    law, wide_law = fitted.law(question), fitted.wide_law(question)
-    assert np.abs(law - wide_law).max() > 0.3
-    drawn = proposals(fitted, question, 8, 40_000)
-    np.testing.assert_allclose(frequencies(layout, drawn[:, :20_000]), law, atol=0.015)
-    np.testing.assert_allclose(frequencies(layout, drawn[:, 20_000:]), wide_law, atol=0.015)
+    fitted = counterer(layout, Recipe(), question, rng)
+    drawn = proposals(fitted, question, 8, 20_000)
+    np.testing.assert_allclose(frequencies(layout, drawn), fitted.law(question), atol=0.015)
 
 
-def test_the_law_widens_at_its_position_exactly_and_without_one_never():
+def test_proposals_from_a_given_law_have_its_frequencies():
     layout, rng = small_layout(), np.random.default_rng(5)
     question = random_question(layout, 3, rng)
-    fitted = counterer(layout, Recipe(widen_after=50), question, rng)
-    drawn = proposals(fitted, question, 8, 100)
-    never, always = (
-        proposals(replace(fitted, recipe=Recipe(widen_after=after)), question, 8, 100) for after in (None, 0)
-    )
-    assert (drawn[:, :50] == never[:, :50]).all()
-    assert (drawn[:, 50:] == always[:, 50:]).all()
-    assert (never != always).any(axis=(0, 2)).mean() > 0.5
+    fitted = counterer(layout, Recipe(), question, rng)
+    draws = fitted.proposer(question, Streams.for_rows(question.cells, 8), 0.5)
+    rows = np.array([2, 0])
+    even = draws.even_law(rows)
+    assert np.abs(fitted.law(question)[rows] - even).max() > 0.3
+    drawn = draws.propose_from(even, rows, np.array([0, 7]), 20_000)
+    np.testing.assert_allclose(frequencies(layout, drawn), even, atol=0.015)
 
 
-def test_the_wide_law_is_uniform_over_the_allowed_levels_at_the_reference_selection():
+@given(layouts(), RECIPES, SEEDS, PLACES)
+def test_a_draw_from_a_given_law_is_found_by_its_row_and_position(layout, recipe, seed, place):
+    rng = np.random.default_rng(seed)
+    question = random_question(layout, 6, rng)
+    draws = counterer(layout, recipe, question, rng).proposer(question, Streams.for_rows(question.cells, 1), place)
+    rows, first = np.array([4, 1]), np.array([3, 0])
+    law = draws.even_law(np.arange(6))
+    drawn = draws.propose_from(law, np.arange(6), np.zeros(6, dtype=np.int64), 10)
+    later = draws.propose_from(law[rows], rows, first, 5)
+    assert (later[0] == drawn[4, 3:8]).all()
+    assert (later[1] == drawn[1, :5]).all()
+
+
+def test_the_even_law_is_uniform_over_the_allowed_levels_at_the_reference_selection():
     layout, rng = small_layout(), np.random.default_rng(4)
     question = random_question(layout, 4, rng)
-    wide = counterer(layout, Recipe(reference_selection=0.6), question, rng).wide_law(question)
+    fitted = counterer(layout, Recipe(reference_selection=0.6), question, rng)
+    even = fitted.even_law(question)
     weights = log_weights(layout, question.levels, decode="median", epsilon=0.0)
     for row in range(4):
         for i, (start, size) in enumerate(zip(layout.offsets, layout.sizes, strict=True)):
@@ -184,7 +213,10 @@ def test_the_wide_law_is_uniform_over_the_allowed_levels_at_the_reference_select
             expected = [
                 0.6 * free / sum(allowed) + 0.4 * (j == question.levels[row, i]) for j, free in enumerate(allowed)
             ]
-            np.testing.assert_allclose(wide[row, start : start + size], expected)
+            np.testing.assert_allclose(even[row, start : start + size], expected)
+    some = np.array([3, 1])
+    draws = fitted.proposer(question, Streams.for_rows(question.cells, 0))
+    assert (draws.even_law(some) == even[some]).all()
 
 
 def test_another_seed_gives_other_draws():
@@ -199,7 +231,7 @@ def test_a_selector_that_is_very_sure_gives_a_law_too():
     question = random_question(layout, 4, rng)
     fitted = counterer(layout, Recipe(), question, rng)
     sure = Dense(np.zeros((5, fitted.encoder.width), np.float32), np.array([1e4, -1e4, 0, 1e4, -1e4], np.float32))
-    law = Counterer(layout, Recipe(), fitted.encoder, fitted.generator, (sure,)).law(question)
+    law = replace(fitted, selector=(sure,)).law(question)
     np.testing.assert_allclose(np.add.reduceat(law, layout.offsets, axis=1), 1, rtol=1e-12)
     stays = np.take_along_axis(law, question.levels + layout.offsets, axis=1)
     assert (stays[:, [1, 4]] == 1).all()

@@ -6,15 +6,16 @@ import math
 
 import pytest
 
-from l2c.engine.recipe import PAPER, Recipe
+from l2c.engine.recipe import BETAS, PAPER, Recipe
 from l2c.errors import InputError
 
 
 def test_the_paper_preset_is_appendix_a_2():
     assert (PAPER.alpha, PAPER.epochs, PAPER.temperature, PAPER.learning_rate) == (1e-4, 200, 0.2, 1e-4)
     assert PAPER.epsilon == math.exp(-10)
-    assert (PAPER.beta, PAPER.patience, PAPER.widen_after) == (0.0, None, None)
+    assert (PAPER.beta, PAPER.patience, PAPER.steps) == (0.0, None, None)
     assert (PAPER.selector, PAPER.inputs, PAPER.decode) == ("learned", "levels", "midpoint")
+    assert (PAPER.refine, PAPER.decode_again, PAPER.plausibility, PAPER.select) == (False, False, 0.0, "first")
 
 
 @pytest.mark.parametrize(
@@ -33,10 +34,14 @@ def test_the_paper_preset_is_appendix_a_2():
         ({"selection": 0.0}, "selection is a probability above 0, not 0.0"),
         ({"reference_selection": 1.1}, "reference_selection is a probability above 0, not 1.1"),
         ({"patience": 0}, "patience must be at least 1 epoch, or None, not 0"),
-        ({"widen_after": -1}, "widen_after must be at least 0 draws, or None, not -1"),
+        ({"steps": -1}, "steps must be at least 0, not -1"),
+        ({"plausibility": 1.01}, "plausibility is a dial from 0 to 1, not 1.01"),
+        ({"plausibility": math.nan}, "plausibility is a dial from 0 to 1, not nan"),
+        ({"pool": 0}, "pool must be at least 1, or None, not 0"),
+        ({"select": "best"}, "select must be one of balanced, diverse, sparse, first, not 'best'"),
         ({"selector": "none"}, "selector must be one of learned, constant, absent, not 'none'"),
         ({"inputs": "raw"}, "inputs must be one of levels, values, not 'raw'"),
-        ({"decode": "mean"}, "decode must be one of median, midpoint, not 'mean'"),
+        ({"decode": "mean"}, "decode must be one of auto, median, midpoint, not 'mean'"),
     ],
 )
 def test_a_setting_out_of_bounds_is_refused_in_words(setting, words):
@@ -53,5 +58,18 @@ def test_all_wrong_settings_are_listed_at_once():
 
 def test_the_ends_of_the_bounds_are_inside():
     Recipe(
-        alpha=0.0, beta=0.0, epochs=0, epsilon=0.0, selection=1.0, reference_selection=1.0, patience=1, widen_after=0
-    )
+        alpha=0.0, beta=0.0, epochs=0, steps=0, epsilon=0.0, selection=1.0, reference_selection=1.0, patience=1, pool=1,
+        plausibility=0.0,
+    )  # fmt: skip
+    Recipe(plausibility=1.0)
+
+
+def test_what_may_be_left_open_is_refused_only_where_it_is_given():
+    Recipe(beta=None, steps=None, patience=None, pool=None)
+    with pytest.raises(TypeError):
+        Recipe(alpha=None)
+
+
+def test_the_weights_to_choose_from_rise():
+    assert list(BETAS) == sorted(set(BETAS))
+    assert BETAS[0] > 0

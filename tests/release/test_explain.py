@@ -20,12 +20,17 @@ from l2c.core.method import Proposer, Question
 from l2c.core.rules import Implies
 from l2c.core.schema import Schema
 from l2c.core.streams import Streams
+from l2c.engine.dial import Dial
 from l2c.engine.encode import Encoder
 from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
-from l2c.release.explain import ALREADY, Budget, confirm, explain
+from l2c.engine.reference import fit_reference
+from l2c.release.explain import ALREADY, Budget, Manner, confirm, explain
+from l2c.release.select import Selection
 from oracles import everything_allowed, slow_decode
 from tables import SEEDS, layouts, numeric_axis, random_cells, random_question, small_layout
+
+PLAIN = Manner("median")
 
 
 @dataclass
@@ -80,7 +85,9 @@ def uniform(layout: Layout, question: Question, *, seed: int = 0, epsilon: float
     """Return draws from the uniform law over the allowed levels; with ε, from the others too."""
     recipe = Recipe(selector="constant", selection=0.9, epsilon=epsilon)
     encoder = Encoder.fit(layout, "levels", question.cells)
-    return Counterer(layout, recipe, encoder, (), ()).proposer(question, Streams.for_rows(question.cells, seed))
+    laws = tuple(fit_reference(layout, question.levels) for _ in range(2))
+    even = Counterer(layout, recipe, encoder, (), (), laws, 1.75, Dial())
+    return even.proposer(question, Streams.for_rows(question.cells, seed))
 
 
 def released(
@@ -93,6 +100,8 @@ def released(
     tries: int = 2000,
     seed: int = 0,
     epsilon: float = 0.0,
+    manner: Manner = PLAIN,
+    selection: Selection | None = None,
     expired: Callable[[], bool] = lambda: False,
 ) -> Released:
     return explain(
@@ -100,8 +109,9 @@ def released(
         layout=layout,
         blackbox=model,
         proposer=proposer or uniform(layout, question, seed=seed, epsilon=epsilon),
-        decode="median",
+        manner=manner,
         asked=asked,
+        selection=selection or Selection(asked),
         budget=Budget(tries, expired),
     )
 
@@ -504,8 +514,9 @@ def test_progress_counts_the_rows_done(monkeypatch):
         layout=layout,
         blackbox=model,
         proposer=uniform(layout, question),
-        decode="median",
+        manner=PLAIN,
         asked=5,
+        selection=Selection(5),
         budget=Budget(100),
         progress=lambda done, rows: told.append((done, rows)),
     )

@@ -25,11 +25,10 @@ import numpy as np
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
-from l2c.adapters.frames import FrameShape
+from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.seals import seal, sha256, unseal
 from l2c.adapters.settings import dump_schema, parse_schema
 from l2c.core.layout import Layout
-from l2c.core.types import Label, Probabilities
 from l2c.engine import reference
 from l2c.engine.dial import Dial
 from l2c.engine.encode import Encoder
@@ -48,9 +47,7 @@ class Bundle:
     """All that an explainer needs beside the model itself."""
 
     counterer: Counterer
-    shape: FrameShape
-    classes: tuple[Label, ...]
-    fingerprint: Probabilities
+    mark: ModelMark
     notes: Mapping[str, Any]
 
 
@@ -115,7 +112,6 @@ def _contents(bundle: Bundle) -> dict[str, bytes]:
         "encoder.mean": counterer.encoder.mean,
         "encoder.scale": counterer.encoder.scale,
         "selection": np.array([counterer.balance, counterer.dial.half, counterer.dial.full]),
-        "fingerprint": bundle.fingerprint,
     }
     for index, law in enumerate(counterer.laws):
         arrays |= reference.to_arrays(f"law.{index}", law)
@@ -126,9 +122,8 @@ def _contents(bundle: Bundle) -> dict[str, bytes]:
     }
     manifest = {
         "files": {name: sha256(content) for name, content in contents.items()},
-        "classes": list(bundle.classes),
+        "model": bundle.mark.to_dict(),
         "recipe": {name: getattr(counterer.recipe, name) for name in Recipe.__dataclass_fields__},
-        "shape": bundle.shape.to_dict(),
         "notes": dict(bundle.notes),
     }
     return contents | {MANIFEST: seal(KIND, manifest).encode()}
@@ -138,18 +133,14 @@ def _assembled(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Bu
     schema = parse_schema(contents["schema.toml"].decode())
     layout = Layout.from_dict(schema, json.loads(contents["layout.json"]))
     arrays: dict[str, np.ndarray] = load_arrays(contents["arrays.safetensors"])
+    mark = ModelMark.from_dict(layout, manifest["model"])
     recipe = Recipe(**manifest["recipe"])
     encoder = Encoder(layout, recipe.inputs, arrays["encoder.mean"], arrays["encoder.scale"])
     networks = from_arrays("generator", arrays), from_arrays("selector", arrays)
     balance, half, full = arrays["selection"].tolist()
-    laws = tuple(reference.from_arrays(f"law.{index}", arrays) for index in range(len(manifest["classes"])))
-    return Bundle(
-        Counterer(layout, recipe, encoder, *networks, laws, balance, Dial(half, full)),
-        FrameShape.from_dict(schema, manifest["shape"]),
-        tuple(manifest["classes"]),
-        arrays["fingerprint"],
-        manifest["notes"],
-    )
+    laws = tuple(reference.from_arrays(f"law.{index}", arrays) for index in range(len(mark.classes)))
+    counterer = Counterer(layout, recipe, encoder, *networks, laws, balance, Dial(half, full))
+    return Bundle(counterer, mark, manifest["notes"])
 
 
 def _read(path: Path) -> bytes:

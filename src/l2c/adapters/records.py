@@ -1,7 +1,7 @@
 """Found files: a release as one Parquet table that any tool opens and L2C reads back whole.
 
 Each input row stands in it as rank 0, with its outcome; its counterfactuals follow as ranks 1, 2, …. The sealed
-metadata carries the schema, the levels with their edges, the classes, the seed and the versions.
+metadata carries the schema, the levels with their edges, the model's mark, the seed and the versions.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from l2c.adapters.frames import FrameShape
 from l2c.adapters.frames.columns import decoded, family
 from l2c.adapters.frames.stored import whole
 from l2c.adapters.frames.storing import from_arrow, to_arrow
+from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.seals import seal, sha256, unseal
 from l2c.core.explanation import Outcome, Released
 from l2c.core.layout import Layout
@@ -40,6 +41,7 @@ class Record:
     released: Released
     frame: Any
     index: list[object] | None
+    mark: ModelMark
     notes: Mapping[str, Any]
 
 
@@ -59,6 +61,7 @@ def write(
     features: Any,
     frame: Any,
     index: Sequence[object] | None,
+    mark: ModelMark,
     notes: Mapping[str, Any],
 ) -> None:
     """Write a release, whole or not at all.
@@ -79,7 +82,7 @@ def write(
         "schema": schema.to_dict(),
         "layout": released.layout.to_dict(),
         "shape": frames.shape_of(frame, schema).to_dict(),
-        "classes": list(released.classes),
+        "model": mark.to_dict(),
         "asked": released.asked,
         "notes": dict(notes),
         "rows": _digest(table),
@@ -124,16 +127,16 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
     row, rank, chance = (found.column(own[name]).to_numpy() for name in ("row", "rank", "probability"))
     frame = from_arrow(people, shape)
     cells = _cells(from_arrow(found, shape), layout) if len(row) else np.empty((0, len(layout.axes)))
-    classes = tuple(data["classes"])
+    mark = ModelMark.from_dict(layout, data["model"])
     of_people["found"] = np.bincount(row, minlength=len(people)).tolist()
     endings = zip(*(of_people[name] for name in Outcome.__dataclass_fields__), strict=True)
     released = Released(
         layout=layout,
-        classes=classes,
+        classes=mark.classes,
         asked=data["asked"],
         factual=frames.read(frame, layout.schema).cells,
-        current=_indices(classes, of_people["prediction"]),
-        desired=_indices(classes, of_people["desired"]),
+        current=_indices(mark.classes, of_people["prediction"]),
+        desired=_indices(mark.classes, of_people["desired"]),
         outcomes=tuple(Outcome(*ending) for ending in endings),
         row=row,
         rank=rank,
@@ -142,7 +145,7 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
         chance=chance,
         valid=np.ones(len(row), dtype=bool),
     )
-    return Record(released, frame, of_people.get("index"), data["notes"])
+    return Record(released, frame, of_people.get("index"), mark, data["notes"])
 
 
 def _cells(frame: Any, layout: Layout) -> Cells:

@@ -18,6 +18,7 @@ from l2c.app import demo as demonstration
 from l2c.app import service
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress as Report
+from l2c.engine.recipe import Strategy
 from l2c.errors import L2CError
 
 cli = typer.Typer(
@@ -134,6 +135,9 @@ def explain(
     out: Annotated[Path, typer.Option(help="found.parquet (everything) or found.csv (the long table).")],
     n: Annotated[int, typer.Option("-n", help="Counterfactuals for each row.")] = 100,
     desired: Annotated[str | None, typer.Option(help="The class to reach; by default the other of two.")] = None,
+    plausibility: Annotated[float | None, typer.Option(help="From 0 (diverse) to 1 (plausible).")] = None,
+    select: Annotated[Strategy | None, typer.Option(help="How a set is chosen.")] = None,
+    pool: Annotated[int | None, typer.Option(help="Valid ones to choose a set from.")] = None,
     tries: Annotated[int | None, typer.Option(help="The most proposals for one row.")] = None,
     seconds: Annotated[float | None, typer.Option(help="The most time in all.")] = None,
     seed: Seed = 0,
@@ -149,6 +153,9 @@ def explain(
             n=n,
             seed=seed,
             desired=desired,
+            plausibility=plausibility,
+            select=select,
+            pool=pool,
             tries=tries,
             seconds=seconds,
             progress=report,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,19 +12,19 @@ import numpy as np
 
 from l2c.adapters import frames
 from l2c.adapters.bundles import Bundle, read_bundle, write_bundle
-from l2c.adapters.models import FrameModel, as_blackbox
+from l2c.adapters.models import FrameModel
+from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress, question_of, release_from
 from l2c.app.requests import Request, checked_request
 from l2c.app.versions import versions
 from l2c.core.blackbox import BlackBox
 from l2c.core.explanation import Released
-from l2c.core.fingerprint import fingerprint, same_model
 from l2c.core.layout import Layout
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Label, Probabilities
 from l2c.engine.recipe import Strategy
-from l2c.errors import OtherModelError
+from l2c.errors import InputError
 from l2c.release.explain import Budget, confirm
 from l2c.release.gather import with_unreadable
 
@@ -35,6 +35,7 @@ class Explainer:
 
     bundle: Bundle
     blackbox: BlackBox
+    _fit_rows: Any = None
 
     @property
     def layout(self) -> Layout:
@@ -48,7 +49,7 @@ class Explainer:
     @property
     def classes(self) -> tuple[Label, ...]:
         """The model's class labels."""
-        return self.bundle.classes
+        return self.bundle.mark.classes
 
     @property
     def training(self) -> str:
@@ -108,12 +109,45 @@ class Explainer:
         released = self._released(reading.cells[readable], request, progress)
         released = with_unreadable(released, readable, _sentences(reading), len(reading.cells))
         notes = {**request.to_dict(), "fit": dict(self.bundle.notes), **versions()}
-        found = Explanations(
-            released, frames.features_of(frame, self.schema), frames.index_of(frame), notes, self.blackbox
-        )
+        features, index = frames.features_of(frame, self.schema), frames.index_of(frame)
+        found = Explanations(released, features, index, self.bundle.mark, notes, self.blackbox)
         if not len(found):
             return found
         return replace(found, released=confirm(released, self._judged_again(found.features())))
+
+    def curve(
+        self,
+        frame: Any,
+        reference: Any = None,
+        *,
+        n: int = 100,
+        places: Sequence[float] = PLACES,
+        seed: int = 0,
+        pool: int | None = None,
+    ) -> Curve:
+        """Return the metrics along the dial on rows of yours, best on some that were not learned from.
+
+        Parameters
+        ----------
+        frame
+            The rows to explain.
+        reference
+            Real rows to measure plausibility against; by default those that were learned from, if the explainer
+            was fitted just now: a saved one holds no rows.
+        n, seed, pool
+            As `explain` takes them.
+        places
+            Where to measure, from 0 to 1.
+        """
+        if reference is None and self._fit_rows is None:
+            raise InputError("a saved explainer holds no rows to measure against: give reference=df_train")
+        points = []
+        for place in places:
+            found = self.explain(frame, n, seed=seed, plausibility=place, pool=pool)
+            scores = found.scores(self._fit_rows if reference is None else reference)
+            tries = found.released.tries
+            points.append(Point(place, scores, found.released.pooled / tries if tries else None))
+        return Curve(tuple(points))
 
     def _released(self, cells: Cells, request: Request, progress: Progress | None) -> Released:
         return release_from(
@@ -131,7 +165,7 @@ class Explainer:
 
     def _judged_again(self, features: Any) -> Probabilities:
         """Return the original model's answers on the very frame that is released."""
-        shape = self.bundle.shape
+        shape = self.bundle.mark.shape
         if isinstance(self.blackbox, FrameModel) and frames.kind_of(features) == shape.kind:
             return self.blackbox.of_frame(shape.arrange(features), frames.height(features))
         return self.blackbox.proba(frames.strict(frames.read(features, self.schema)))
@@ -152,12 +186,7 @@ def load(folder: str | Path, *, model: object) -> Explainer:
         If the model answers the bundle's probe rows differently.
     """
     bundle = read_bundle(Path(folder))
-    layout = bundle.counterer.layout
-    blackbox = as_blackbox(model, bundle.shape, layout.values(np.zeros((1, len(layout.axes)), np.int16), "median"))
-    if blackbox.classes != bundle.classes:
-        raise OtherModelError(f"{folder} was made with a model of the classes {bundle.classes}, not {blackbox.classes}")
-    if not same_model(bundle.fingerprint, fingerprint(blackbox, layout)):
-        raise OtherModelError(f"{folder} was made with another model: this one answers its probe rows differently")
+    blackbox = bundle.mark.recognise(model, bundle.counterer.layout, str(folder))
     return Explainer(bundle, blackbox)
 
 

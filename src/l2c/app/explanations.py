@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from l2c.adapters import frames, records
-from l2c.adapters.models import as_blackbox
+from l2c.adapters.models.mark import ModelMark
 from l2c.app.display import as_html, sheets
 from l2c.core.blackbox import BlackBox, decide
 from l2c.core.explanation import Outcome, Released
@@ -34,13 +34,16 @@ class Explanations:
         The input's feature columns, as the caller gave them.
     index
         The input's own row labels, where it has any.
+    mark
+        By what the model is recognised again.
     notes
-        The seed, the versions and the model's fingerprint with which it was made.
+        The seed, the settings and the versions with which it was made.
     """
 
     released: Released
     frame: Any
     index: Sequence[object] | None
+    mark: ModelMark
     notes: Mapping[str, Any]
     _blackbox: BlackBox | None = None
 
@@ -99,7 +102,7 @@ class Explanations:
 
     def write(self, path: str | Path) -> None:
         """Write everything to a Parquet file, whole or not at all; `l2c.read` reads it back."""
-        records.write(Path(path), self.released, self.features(), self.frame, self.index, self.notes)
+        records.write(Path(path), self.released, self.features(), self.frame, self.index, self.mark, self.notes)
 
     def __repr__(self) -> str:
         counts = Counter(outcome.status for outcome in self.outcomes)
@@ -116,12 +119,15 @@ def read(path: str | Path, *, model: object = None) -> Explanations:
     Parameters
     ----------
     model
-        The model that was explained; needed only to measure plausibility again.
+        The model that was explained, and no other; needed only to measure plausibility again.
+
+    Raises
+    ------
+    StoredFileError
+        If the file is damaged, foreign or of another version.
+    OtherModelError
+        If the model is not the one that was explained.
     """
     record = records.read(Path(path))
-    blackbox = None
-    if model is not None:
-        layout = record.released.layout
-        example = layout.values(np.zeros((1, len(layout.axes)), np.int16), "median")
-        blackbox = as_blackbox(model, frames.shape_of(record.frame, layout.schema), example)
-    return Explanations(record.released, record.frame, record.index, record.notes, blackbox)
+    known = None if model is None else record.mark.recognise(model, record.released.layout, str(path))
+    return Explanations(record.released, record.frame, record.index, record.mark, record.notes, known)

@@ -8,11 +8,11 @@ from typing import Any
 from l2c.adapters import frames
 from l2c.adapters.bundles import Bundle
 from l2c.adapters.models import as_blackbox
+from l2c.adapters.models.mark import ModelMark
 from l2c.app.explainer import Explainer
 from l2c.app.fitting import Progress, fit_method, split_rows
 from l2c.app.requests import whole_number_problems
 from l2c.app.versions import versions
-from l2c.core.fingerprint import fingerprint
 from l2c.core.schema import Schema
 from l2c.engine.recipe import PAPER, Recipe
 from l2c.errors import InputError
@@ -85,5 +85,5 @@ class L2C(Recipe):
             "dev_rows": len(held_out),
             **versions(),
         }
-        bundle = Bundle(counterer, shape, blackbox.classes, fingerprint(blackbox, counterer.layout), notes)
-        return Explainer(bundle, blackbox)
+        mark = ModelMark.of(blackbox, shape, counterer.layout)
+        return Explainer(Bundle(counterer, mark, notes), blackbox, shape.build(fit))

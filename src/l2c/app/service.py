@@ -16,6 +16,7 @@ from l2c.app.fitting import Progress
 from l2c.app.l2c import L2C
 from l2c.core.schema import Schema
 from l2c.core.types import Label
+from l2c.engine.recipe import Strategy
 from l2c.errors import InputError, nearest
 
 Preset = Literal["default", "paper"]
@@ -63,6 +64,9 @@ def explain_file(
     n: int,
     seed: int,
     desired: str | None,
+    plausibility: float | None,
+    select: Strategy | None,
+    pool: int | None,
     tries: int | None,
     seconds: float | None,
     progress: Progress | None,
@@ -78,7 +82,10 @@ def explain_file(
     explainer = load(bundle, model=import_model(model))
     goal = None if desired is None else _class_named(desired, explainer.classes)
     rows = frames.read_file(data, explainer.schema)
-    found = explainer.explain(rows, n, seed=seed, desired=goal, tries=tries, seconds=seconds, progress=progress)
+    found = explainer.explain(
+        rows, n, seed=seed, desired=goal, plausibility=plausibility, select=select, pool=pool, tries=tries,
+        seconds=seconds, progress=progress,
+    )  # fmt: skip
     write_found(found, out)
     return found
 
