@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from l2c.core.binning import Edges, EqualFrequency, MinimalEntropy, Tree, ZeroOrPositive
 from l2c.core.feature import Feature
-from l2c.core.layout import Axis, Layout, categorical_axis
+from l2c.core.layout import Axis, Layout, categorical_axis, stand_ins
 from l2c.core.schema import Schema
 from tables import SEEDS, layouts, numeric_axis, random_cells, random_levels, small_layout
 
@@ -53,7 +54,7 @@ def test_levels_of_a_block_of_draws_are_those_of_its_rows(layout, seed):
     assert (layout.levels(cells.reshape(3, 4, -1)) == layout.levels(cells).reshape(3, 4, -1)).all()
 
 
-@given(layouts(), SEEDS, st.sampled_from(["median", "midpoint"]))
+@given(layouts(), SEEDS, st.sampled_from(["auto", "median", "midpoint"]))
 def test_the_value_that_stands_for_a_level_lies_in_that_level(layout, seed, decode):
     levels = random_levels(layout, (12,), np.random.default_rng(seed))
     assert (layout.levels(layout.values(levels, decode)) == levels).all()
@@ -64,6 +65,54 @@ def test_median_and_midpoint_are_two_ways_back():
     levels = np.array([[1, 0, 2, 1, 0]], dtype=np.int16)
     assert layout.values(levels, "midpoint").tolist() == [[37.5, 96.0, 2.0, 1.0, 0.0]]
     assert layout.values(levels, "median").tolist() == [[33.75, 94.0, 2.0, 1.0, 0.0]]
+
+
+def cut_by_two() -> Layout:
+    """Return one feature that data cut, one that a person did, and one that is not numeric."""
+    features = (
+        Feature(name="age", kind="numeric"),
+        Feature(name="debt", kind="numeric", binning=Edges((100.0,)), missing=True),
+        Feature(name="sex", kind="binary", levels=("f", "m")),
+    )
+    axes = (
+        numeric_axis((30.0, 45.0), low=18.0, high=80.0),
+        numeric_axis((100.0,), low=0.0, high=500.0, missing=True),
+        categorical_axis(features[2]),
+    )
+    return Layout(Schema(features), axes)
+
+
+def test_auto_is_the_median_where_data_made_the_edges_and_the_midpoint_where_a_person_gave_them():
+    layout = cut_by_two()
+    levels = np.array([[1, 1, 1], [2, 0, 0]], dtype=np.int16)
+    assert layout.values(levels, "auto").tolist() == [[33.75, 300.0, 1.0], [53.75, 50.0, 0.0]]
+    assert layout.values(levels, "auto", other=True).tolist() == [[37.5, 200.0, 1.0], [62.5, 25.0, 0.0]]
+
+
+@pytest.mark.parametrize(
+    "binning", [EqualFrequency(3), ZeroOrPositive(), MinimalEntropy(), Tree(5), Edges((1.0,), source="a law")]
+)
+def test_only_given_edges_make_auto_choose_the_midpoint(binning):
+    feature, axis = Feature(name="x", kind="numeric", binning=binning), numeric_axis((1.0,), low=0.0, high=4.0)
+    expected = axis.midpoint if isinstance(binning, Edges) else axis.median
+    assert stand_ins(feature, axis, "auto") == expected != stand_ins(feature, axis, "auto", other=True)
+
+
+@given(layouts(), st.sampled_from([("median", "midpoint"), ("midpoint", "median")]))
+def test_the_other_value_is_that_of_the_other_way_back(layout, ways):
+    one, other = ways
+    expected = layout.representatives(other)
+    assert np.array_equal(layout.representatives(one, other=True), expected, equal_nan=True)
+    assert np.array_equal(layout.representatives(other), expected, equal_nan=True)
+    numeric = np.array([feature.numeric for feature in layout.schema.features])[layout.owner]
+    same = np.array_equal(layout.representatives(one)[~numeric], expected[~numeric], equal_nan=True)
+    assert same
+
+
+@given(layouts(), SEEDS, st.sampled_from(["auto", "median", "midpoint"]))
+def test_both_values_that_stand_for_a_level_lie_in_that_level(layout, seed, decode):
+    levels = random_levels(layout, (12,), np.random.default_rng(seed))
+    assert (layout.levels(layout.values(levels, decode, other=True)) == levels).all()
 
 
 @given(layouts(), SEEDS)

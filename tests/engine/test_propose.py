@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from l2c.engine.recipe import Recipe
 from l2c.engine.reference import ReferenceLaw, fit_reference
 from l2c.engine.sample import mixed_law
 from l2c.release.obey import obeys
+from laws import layout_of
 from tables import SEEDS, layouts, random_levels, random_question, small_layout
 
 
@@ -217,6 +219,126 @@ def test_the_even_law_is_uniform_over_the_allowed_levels_at_the_reference_select
     some = np.array([3, 1])
     draws = fitted.proposer(question, Streams.for_rows(question.cells, 0))
     assert (draws.even_law(some) == even[some]).all()
+
+
+# Above 0 of the dial
+
+
+TINY = layout_of((3, 2, 2))
+
+
+def exact_law(
+    law: ReferenceLaw, exponent: float, local: np.ndarray, selection: np.ndarray, own: list[int]
+) -> dict[tuple[int, ...], float]:
+    """Return the probability of every proposal for one row: over what is selected, and how that then falls."""
+    everything = list(product(*(range(size) for size in TINY.sizes)))
+    total = dict.fromkeys(everything, 0.0)
+    for selected in product((False, True), repeat=len(own)):
+        chance = math.prod(p if s else 1 - p for s, p in zip(selected, selection, strict=True))
+        mass = {}
+        for levels in everything:
+            if any(not s and level != mine for s, level, mine in zip(selected, levels, own, strict=True)):
+                continue
+            mass[levels] = 1.0
+            for i, level in enumerate(levels):
+                parent = int(law.parent[i])
+                mass[levels] *= law.tables[i][levels[parent] if parent >= 0 else 0, level] ** exponent
+                mass[levels] *= local[TINY.offsets[i] + level] if selected[i] else 1.0
+        for levels, weight in mass.items():
+            total[levels] += chance * weight / sum(mass.values())
+    return total
+
+
+def tiny_question() -> Question:
+    levels = np.array([[2, 0, 1], [0, 1, 1], [0, 1, 1]], dtype=np.int16)
+    return Question(levels.astype(np.float64), levels, np.array([0, 0, 1]), np.array([1, 1, 0]))
+
+
+def tiny_counterer(recipe: Recipe = Recipe()) -> Counterer:  # noqa: B008
+    """Return random networks beside two laws in which the features depend on each other in opposite ways."""
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 3, 300)
+    second = np.where(rng.random(300) < 0.9, first > 0, first == 0).astype(int)
+    third = np.where(rng.random(300) < 0.9, second, 1 - second)
+    rows = np.stack([first, second, third], axis=1).astype(np.int16)
+    turned = np.stack([first, 1 - second, third], axis=1).astype(np.int16)
+    laws = (fit_reference(TINY, rows), fit_reference(TINY, turned))
+    return replace(counterer(TINY, recipe, tiny_question(), rng), laws=laws)
+
+
+def distance(drawn: np.ndarray, expected: dict[tuple[int, ...], float]) -> float:
+    """Return the total variation between draws and a law over every combination."""
+    seen = Counter(map(tuple, drawn.tolist()))
+    assert set(seen) <= {levels for levels, p in expected.items() if p > 0}
+    return sum(abs(seen[levels] / len(drawn) - p) for levels, p in expected.items()) / 2
+
+
+@pytest.mark.parametrize(("place", "exponent"), [(0.0, 0.0), (0.25, 0.5), (0.5, 1.0), (1.0, 1.0)])
+def test_proposals_have_the_frequencies_of_the_exact_law_of_their_class(place, exponent):
+    question, fitted = tiny_question(), tiny_counterer()
+    local, selection = fitted.local(question), fitted.selection(question)
+    drawn = proposals(fitted, question, 4, 30_000, place)
+    for row, desired in enumerate(question.desired):
+        own = question.levels[row].tolist()
+        expected = exact_law(fitted.laws[desired], exponent, local[row], selection[row], own)
+        assert distance(drawn[row], expected) < 0.015
+
+
+def test_the_exact_laws_of_two_classes_and_of_two_places_are_far_enough_apart_to_be_told():
+    question, fitted = tiny_question(), tiny_counterer()
+    local, selection, own = fitted.local(question)[1], fitted.selection(question)[1], [0, 1, 1]
+    one, other, middle, flat = (
+        exact_law(fitted.laws[index], exponent, local, selection, own)
+        for index, exponent in ((0, 1.0), (1, 1.0), (1, 0.5), (1, 0.0))
+    )
+    for left, right in ((one, other), (other, middle), (middle, flat)):
+        assert sum(abs(left[levels] - right[levels]) for levels in left) / 2 > 0.03
+
+
+def test_at_0_the_features_are_independent_and_each_follows_its_own_law():
+    question, fitted = tiny_question(), tiny_counterer()
+    law, drawn = fitted.law(question), proposals(fitted, question, 4, 30_000)
+    for row in range(len(law)):
+        parts = np.split(law[row], TINY.offsets[1:])
+        expected = {
+            levels: math.prod(part[level] for part, level in zip(parts, levels, strict=True))
+            for levels in product(*(range(size) for size in TINY.sizes))
+        }
+        assert distance(drawn[row], expected) < 0.015
+
+
+def test_a_turned_dial_makes_proposals_likelier_among_the_desired_class():
+    question, fitted = tiny_question(), tiny_counterer(Recipe(selector="constant", selection=0.7))
+    means = [
+        np.mean([
+            fitted.laws[desired].log_likelihood(draws).mean()
+            for desired, draws in zip(question.desired, proposals(fitted, question, 4, 3000, place), strict=True)
+        ])
+        for place in (0.0, 0.25, 0.5)
+    ]  # fmt: skip
+    assert means[0] < means[1] - 0.05
+    assert means[1] < means[2] - 0.05
+
+
+def test_unlikely_asks_the_law_of_the_desired_class():
+    fitted = tiny_counterer()
+    levels = np.array(list(product(*(range(size) for size in TINY.sizes))), dtype=np.int16)
+    desired = np.arange(len(levels)) % 2
+    expected = [fitted.laws[index].unlikeliness(one[None])[0] for index, one in zip(desired, levels, strict=True)]
+    assert fitted.unlikely(levels, desired).tolist() == expected
+    assert (fitted.unlikely(levels, 1 - desired) != expected).any()
+    assert fitted.unlikely(levels[:0], desired[:0]).shape == (0,)
+
+
+def test_a_feature_that_cannot_move_stays_at_every_place_even_if_its_class_is_never_so():
+    layout, rng = small_layout(), np.random.default_rng(2)
+    question = random_question(layout, 6, rng)
+    fitted = counterer(layout, Recipe(selector="absent"), question, rng)
+    drawn = proposals(fitted, question, 0, 200, 1.0)
+    assert (drawn[:, :, 4] == question.levels[:, None, 4]).all()
+    gone = question.levels[:, 1] == 2  # debt falls: from missing there is no way down
+    assert gone.any()
+    assert (drawn[gone, :, 1] == 2).all()
 
 
 def test_another_seed_gives_other_draws():

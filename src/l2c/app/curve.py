@@ -64,9 +64,10 @@ class Curve:
     def plot(self) -> Any:
         """Return an Altair chart of the harmonic mean against plausibility; `.save("curve.html")` keeps it."""
         try:
-            import altair
+            import altair as library
         except ImportError as error:
             raise MissingExtraError("plotting the curve", "altair", "plot") from error
+        altair: Any = library
         values = [
             {"plausibility, %": 100 * p, "H(N), %": 100 * h, "dial": point.place}
             for point in self.points

@@ -11,7 +11,10 @@
     relax        p, π → soft levels, for training                     section 3.4
     objective    soft levels → loss                                   equation 3
     learn        loss → trained networks      (needs torch)
-    propose      trained networks → candidates, in batches
+    reference    training rows of a class → what its people are like, as a tree of tables
+    conditional  changed features drawn to fit the kept ones, under that law
+    dial         how much the law weighs
+    propose      networks and law → candidates, in batches
 
 Only `learn` and `propose` know this order.
 """
