@@ -226,9 +226,7 @@ class TestRows:
     def test_only_the_code_a92_is_a_woman(self, loaded: dict[str, Dataset]) -> None:
         assert loaded["german"].frame["personal_status"].value_counts().to_dict() == {"male": 690, "female": 310}
 
-    def test_adult_drops_unknown_values_the_weight_and_the_years_of_education(
-        self, loaded: dict[str, Dataset]
-    ) -> None:
+    def test_adult_drops_unknown_values_the_weight_and_the_years_of_education(self, loaded: dict[str, Dataset]) -> None:
         frame = loaded["adult"].frame
         assert frame.shape == (45222, 13)
         assert not frame.isin(["?"]).any(axis=None)
@@ -240,17 +238,13 @@ class TestRows:
         assert raw.loc[passes, "G3"].min() == 12
         assert raw.loc[~passes, "G3"].max() == 11
 
-    def test_applicants_with_a_chance_of_seventy_percent_are_among_the_higher(
-        self, loaded: dict[str, Dataset]
-    ) -> None:
+    def test_applicants_with_a_chance_of_seventy_percent_are_among_the_higher(self, loaded: dict[str, Dataset]) -> None:
         raw = pd.read_csv(embedded.published("Admission_Predict_Ver1.1.csv"))["Chance of Admit "]
         higher = loaded["admission"].frame["admitted"] == "higher chance"
         assert (raw[higher].min(), raw[~higher].max()) == (0.70, 0.69)
 
     @pytest.mark.parametrize("name", datasets.names())
-    def test_every_part_has_plain_columns_and_an_index_from_zero(
-        self, name: str, loaded: dict[str, Dataset]
-    ) -> None:
+    def test_every_part_has_plain_columns_and_an_index_from_zero(self, name: str, loaded: dict[str, Dataset]) -> None:
         dataset = loaded[name]
         for part in (dataset.frame, dataset.train, dataset.test, *dataset.dev_split(seed=1)):
             assert tuple(part.columns) == (*dataset.schema.names, dataset.target)

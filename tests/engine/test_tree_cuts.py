@@ -37,9 +37,7 @@ def assert_separates_as_the_tree_does(cells, classes, min_split):
     tree = grown(cells, classes, min_split).tree_
     found = levels(cells, cuts)
     for i in range(cells.shape[1]):
-        asked = {
-            tuple(cells[:, i].astype(np.float32) <= threshold) for threshold in tree.threshold[tree.feature == i]
-        }
+        asked = {tuple(cells[:, i].astype(np.float32) <= threshold) for threshold in tree.threshold[tree.feature == i]}
         assert asked == {tuple(found[:, i] < level) for level in range(1, len(cuts[i]) + 1)}
 
 

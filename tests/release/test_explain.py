@@ -26,9 +26,9 @@ from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
 from l2c.release.explain import ALREADY, Budget, Manner, confirm, explain
-from l2c.release.select import Selection
-from oracles import everything_allowed, slow_decode
-from tables import SEEDS, layouts, numeric_axis, random_cells, random_question, small_layout
+from l2c.release.select import Selection, choose
+from oracles import everything_allowed, slow_decode, slow_obeys
+from tables import SEEDS, layouts, numeric_axis, random_cells, random_levels, random_question, small_layout
 
 PLAIN = Manner("median")
 
@@ -81,13 +81,13 @@ class Script:
         return np.array(self.draws, dtype=np.int16)[positions]
 
 
-def uniform(layout: Layout, question: Question, *, seed: int = 0, epsilon: float = 0.0) -> Proposer:
+def uniform(layout: Layout, question: Question, *, seed: int = 0, epsilon: float = 0.0, place: float = 0.0) -> Proposer:
     """Return draws from the uniform law over the allowed levels; with ε, from the others too."""
     recipe = Recipe(selector="constant", selection=0.9, epsilon=epsilon)
     encoder = Encoder.fit(layout, "levels", question.cells)
-    laws = tuple(fit_reference(layout, question.levels) for _ in range(2))
+    laws = tuple(fit_reference(layout, random_levels(layout, (30,), np.random.default_rng(i))) for i in range(2))
     even = Counterer(layout, recipe, encoder, (), (), laws, 1.75, Dial())
-    return even.proposer(question, Streams.for_rows(question.cells, seed))
+    return even.proposer(question, Streams.for_rows(question.cells, seed), place)
 
 
 def released(
@@ -100,6 +100,7 @@ def released(
     tries: int = 2000,
     seed: int = 0,
     epsilon: float = 0.0,
+    place: float = 0.0,
     manner: Manner = PLAIN,
     selection: Selection | None = None,
     expired: Callable[[], bool] = lambda: False,
@@ -108,7 +109,7 @@ def released(
         question,
         layout=layout,
         blackbox=model,
-        proposer=proposer or uniform(layout, question, seed=seed, epsilon=epsilon),
+        proposer=proposer or uniform(layout, question, seed=seed, epsilon=epsilon, place=place),
         manner=manner,
         asked=asked,
         selection=selection or Selection(asked),
@@ -533,6 +534,240 @@ def test_the_persons_own_numbers_and_gaps_are_released_unchanged():
     assert set(found.cells[:, 0].tolist()) == {33.3, 53.75}
 
 
+# A set from a pool
+
+
+def strange(levels: np.ndarray, desired: np.ndarray) -> np.ndarray:
+    """Return an unlikeliness that depends on the desired class too."""
+    return (levels * np.arange(1, levels.shape[1] + 1)).sum(axis=1) * (1.0 + desired) / 7
+
+
+BALANCED = Selection(12, 1.0, 1.5, 0.1, strange)
+
+
+@pytest.mark.parametrize("selection", [BALANCED, Selection(12, 0.0, 1.0), Selection(12, 1.0, 0.0, 1e-3, strange)])
+@pytest.mark.parametrize("place", [0.0, 0.7])
+def test_the_set_of_a_row_is_what_selection_chooses_from_its_first_valid_ones(selection, place):
+    layout, rng = small_layout(), np.random.default_rng(1)
+    question = random_question(layout, 20, rng)
+    model = Weighing(np.array([0.05, -0.01, 0.5, 0.5, 1.0]), 3.0)
+    pools = released(layout, question, model, asked=12, place=place)  # all of the first twelve
+    found = released(layout, question, model, asked=4, selection=selection, place=place)
+    assert max(outcome.valid for outcome in found.outcomes) == 12
+    differ = 0
+    for row, own in enumerate(question.levels):
+        pool = pools.levels[pools.row == row]
+        worth = selection.sparsity * (pool == own).mean(axis=1)
+        if selection.unlikely:
+            worth = worth - selection.unlikeliness * strange(pool, question.desired[[row] * len(pool)])
+        order = choose(pool[None], np.ones((1, len(pool)), bool), worth[None], 4, selection.distance)[0]
+        chosen = pool[order[order >= 0]]
+        assert found.levels[found.row == row].tolist() == chosen.tolist()
+        assert found.rank[found.row == row].tolist() == list(range(1, len(chosen) + 1))
+        assert (found.outcomes[row].found, found.outcomes[row].valid) == (len(chosen), len(pool))
+        assert found.outcomes[row].tries == pools.outcomes[row].tries
+        cells, chance = pools.cells[pools.row == row], pools.chance[pools.row == row]
+        assert np.array_equal(found.cells[found.row == row], cells[order[order >= 0]], equal_nan=True)
+        assert (found.chance[found.row == row] == chance[order[order >= 0]]).all()
+        differ += chosen.tolist() != pool[:4].tolist()
+    assert differ > 5
+    assert found.pooled == pools.pooled == len(pools.row)
+
+
+def test_a_pool_smaller_than_what_was_asked_is_released_whole():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    question = ask(model, layout, [[0.0, 0.0], [3.0, 1.0]])
+    found = released(layout, question, model, asked=6, selection=Selection(60, 1.0, 1.5))
+    first, second = found.outcomes
+    assert (first.status, first.found, first.valid, first.tries) == ("partial", 4, 4, 7)
+    assert first.sentence == "4 of 6 counterfactuals after 7 tries; the schema allows no others"
+    assert set(sets_of(found)[0]) == {(2, 0), (2, 1), (3, 0), (3, 1)}
+    assert sets_of(found)[0][0] in {(2, 0), (3, 0)}  # read first: the one that changes least
+    assert found.rank.tolist() == [1, 2, 3, 4]
+    assert (second, second.valid) == (ALREADY, 0)
+
+
+def test_a_row_with_enough_but_no_full_pool_has_found_what_was_asked():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=3, selection=Selection(60, 1.0, 1.5))
+    (outcome,) = found.outcomes
+    assert (outcome.status, outcome.found, outcome.valid, outcome.sentence) == (
+        "found", 3, 4, "3 different counterfactuals",
+    )  # fmt: skip
+    assert len(found.row) == 3
+
+
+def test_no_more_than_the_pool_is_kept_and_none_is_no_pool():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    question = ask(model, layout, [[0.0, 0.0], [0.0, 1.0]])
+    found = released(layout, question, model, asked=2, selection=Selection(3, 1.0, 1.5))
+    assert [outcome.valid for outcome in found.outcomes] == [3, 3]
+    never = Weighing(np.array([1.0, 0.0]), 100.0)
+    nothing = released(layout, ask(never, layout, [[0.0, 0.0]]), never, asked=2, selection=Selection(3, 1.0, 1.5))
+    assert (nothing.outcomes[0].status, nothing.outcomes[0].valid, nothing.pooled) == ("infeasible", 0, 0)
+
+
+EVERYTHING = Manner("median", decode_again=True, refine=True)
+
+
+@given(layouts(), SEEDS, st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from([PLAIN, EVERYTHING]))
+def test_a_set_from_a_pool_does_not_depend_on_the_other_rows_or_their_order(layout, seed, place, manner):
+    rng = np.random.default_rng(seed)
+    question = random_question(layout, 8, rng)
+    model = random_model(layout, question, rng)
+
+    def sets(rows: np.ndarray) -> Released:
+        return released(
+            layout, question.take(rows), model, asked=3, tries=600, place=place, manner=manner, selection=BALANCED
+        )
+
+    together, order = sets(np.arange(8)), rng.permutation(8)
+    for rows in (order, order[:3], order[:1]):
+        apart = sets(rows)
+        assert [together.outcomes[row] for row in rows] == list(apart.outcomes)
+        assert [sets_of(together)[row] for row in rows] == sets_of(apart)
+
+
+@pytest.mark.parametrize("block", [1, 7, 100, 3000])
+@pytest.mark.parametrize("place", [0.0, 0.7])
+def test_the_block_size_changes_nothing_in_a_set_from_a_pool(monkeypatch, block, place):
+    layout, rng = small_layout(), np.random.default_rng(1)
+    question = random_question(layout, 30, rng)
+    model = Weighing(np.array([0.05, -0.01, 0.5, 0.5, 1.0]), 4.0)
+
+    def sets() -> Released:
+        return released(layout, question, model, asked=4, tries=700, place=place, manner=EVERYTHING, selection=BALANCED)
+
+    in_one = sets()
+    assert {outcome.status for outcome in in_one.outcomes} >= {"found", "partial"}
+    monkeypatch.setattr(stage, "BLOCK", block)
+    assert same_release(sets(), in_one)
+
+
+@given(layouts(), SEEDS, st.sampled_from([0.0, 0.2]), st.sampled_from([0.0, 1.0]))
+def test_what_is_released_from_a_pool_is_valid_different_and_obeying_too(layout, seed, epsilon, place):
+    rng = np.random.default_rng(seed)
+    question = random_question(layout, 5, rng)
+    model = random_model(layout, question, rng)
+    found = released(
+        layout, question, model, asked=4, tries=300, epsilon=epsilon, place=place, manner=EVERYTHING, selection=BALANCED
+    )
+    for row, levels in enumerate(sets_of(found)):
+        assert len(set(levels)) == len(levels) == found.outcomes[row].found == min(4, found.outcomes[row].valid)
+    proba = model.proba(found.cells)
+    assert (proba[:, 1] > proba[:, 0]).all()
+    assert (found.chance == proba[:, 1]).all()
+    assert (layout.levels(found.cells) == found.levels).all()
+    for row, after, values in zip(found.row, found.levels.tolist(), found.cells.tolist(), strict=True):
+        assert slow_obeys(layout, question.levels[row].tolist(), after, values)
+
+
+# A second value for a bin
+
+
+@dataclass
+class Exactly:
+    """A model that grants those whose first cell is one of some numbers, and notes what it was asked."""
+
+    numbers: tuple[float, ...]
+    asked: list[list[float]] = field(default_factory=list)
+    classes: tuple[str, ...] = ("refused", "granted")
+
+    def proba(self, cells: np.ndarray) -> np.ndarray:
+        self.asked += cells.tolist()
+        granted = np.where(np.isin(cells[:, 0], self.numbers), 0.8, 0.3)
+        return np.stack([1 - granted, granted], axis=1)
+
+
+AGAIN = Manner("median", decode_again=True)
+
+
+def aged(**fields: object) -> Layout:
+    """Return a number in three bins with medians 21, 33.75 and 53.75, midpoints 24, 37.5 and 62.5, and a flag."""
+    features = (
+        Feature(name="age", kind="numeric", **fields),
+        Feature(name="flag", kind="binary", levels=(0, 1)),
+    )
+    axis = numeric_axis((30.0, 45.0), low=18.0, high=80.0, missing=bool(fields.get("missing")))
+    return Layout(Schema(features), (axis, categorical_axis(features[1])))
+
+
+def of_age(layout: Layout, age: float) -> Question:
+    cells = np.array([[age, 0.0]])
+    return Question(cells, layout.levels(cells), np.array([0]), np.array([1]))
+
+
+def test_where_only_the_other_value_of_a_bin_is_valid_a_second_look_finds_it():
+    layout, model = aged(), Exactly((62.5,))
+    assert released(layout, of_age(layout, 20.0), model).outcomes[0].status == "infeasible"
+    model.asked.clear()
+    found = released(layout, of_age(layout, 20.0), model, manner=AGAIN)
+    assert sorted(found.cells.tolist()) == [[62.5, 0.0], [62.5, 1.0]]
+    assert (found.levels[:, 0] == 2).all()
+    assert (found.chance == 0.8).all()
+    # Five proposals, four of which move the age: these are judged twice.
+    assert len(model.asked) == found.outcomes[0].tries == 9
+    assert (found.outcomes[0].found, found.outcomes[0].valid) == (2, 2)
+
+
+def test_what_is_valid_at_once_keeps_its_first_value_and_is_not_looked_at_again():
+    layout, model = aged(), Exactly((53.75, 62.5))
+    found = released(layout, of_age(layout, 20.0), model, manner=AGAIN)
+    assert sorted(found.cells.tolist()) == [[53.75, 0.0], [53.75, 1.0]]
+    assert not any(age == 62.5 for age, _ in model.asked)
+    assert found.outcomes[0].tries == len(model.asked) == 7
+
+
+def test_the_second_value_is_the_median_where_the_first_is_the_midpoint():
+    layout, model = aged(), Exactly((53.75,))
+    found = released(layout, of_age(layout, 20.0), model, manner=Manner("midpoint", decode_again=True))
+    assert sorted(found.cells.tolist()) == [[53.75, 0.0], [53.75, 1.0]]
+
+
+def test_the_declared_range_holds_for_the_second_value_too():
+    layout, model = aged(high=60.0), Exactly((62.5,))
+    found = released(layout, of_age(layout, 20.0), model, manner=AGAIN)
+    assert len(found.row) == 0
+    assert [53.75, 1.0] in model.asked
+    assert not any(age > 60 for age, _ in model.asked)
+    assert found.outcomes[0].tries == len(model.asked) == 7
+
+
+def test_a_second_value_that_equals_the_first_is_not_judged_twice():
+    model, layout = Weighing(np.array([1.0, 1.0]), 100.0), seven()
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, manner=AGAIN)
+    assert found.outcomes[0].tries == model.rows_asked == 7
+
+
+def test_a_missing_value_that_stays_missing_is_not_judged_twice():
+    layout, model = aged(missing=True, moves="rises"), Exactly((-1.0,))  # from missing there is no way up
+    found = released(layout, of_age(layout, np.nan), model, manner=AGAIN)
+    assert found.outcomes[0].tries == len(model.asked) == 1
+
+
+def test_a_proof_that_nothing_is_valid_counts_combinations_and_not_looks():
+    layout, model = aged(), Exactly((-1.0,))
+    found = released(layout, of_age(layout, 20.0), model, manner=AGAIN)
+    (outcome,) = found.outcomes
+    assert (outcome.status, outcome.tries) == ("infeasible", 9)
+    assert outcome.sentence == "all 5 combinations that the schema allows were tried; none changes the outcome"
+
+
+@given(layouts(), SEEDS, st.sampled_from([0.0, 0.3]))
+def test_a_second_look_never_loses_what_the_first_finds_and_tries_count_both(layout, seed, epsilon):
+    rng = np.random.default_rng(seed)
+    question = random_question(layout, 4, rng)
+    model = random_model(layout, question, rng)
+    once = released(layout, question, model, asked=40, tries=80, epsilon=epsilon)
+    model.asked.clear()
+    twice = released(layout, question, model, asked=40, tries=80, epsilon=epsilon, manner=AGAIN)
+    assert twice.tries == model.rows_asked
+    for row, outcome in enumerate(twice.outcomes):
+        if outcome.found < 40:  # neither was cut short by a full set
+            assert set(sets_of(once)[row]) <= set(sets_of(twice)[row])
+            assert once.outcomes[row].tries <= outcome.tries <= 2 * once.outcomes[row].tries
+
+
 # Asking the original model again
 
 
@@ -581,3 +816,12 @@ def test_confirming_nothing_is_nothing():
     model, layout = Weighing(np.array([1.0, 1.0]), 100.0), seven()
     found = released(layout, ask(model, layout, [[0.0, 0.0]]), model)
     assert same_release(confirm(found, np.empty((0, 2))), found)
+
+
+def test_what_the_model_takes_back_leaves_the_rest_of_the_pool_counted():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    question = ask(model, layout, [[0.0, 0.0], [0.0, 1.0]])
+    found = released(layout, question, model, asked=2, selection=Selection(4, 1.0, 1.5))
+    assert [outcome.valid for outcome in found.outcomes] == [4, 4]
+    again = confirm(found, answers(found, [0.1, 0.8, 0.2, 0.3]))
+    assert [(outcome.found, outcome.valid) for outcome in again.outcomes] == [(1, 3), (0, 2)]

@@ -36,7 +36,7 @@ Progress = Callable[[int, int], None]
 FIRST_BALANCE = 1.75
 """λ before any dev row was seen: sparsity is about a third larger than diversity."""
 
-TRIAL_ROWS, TRIAL_SET, TRIAL_POOL = 48, 50, 500
+TRIAL_ROWS, TRIAL_SET, TRIAL_POOL = 64, 50, 500
 """The dev rows on which settings are tried, and the sets and pools for it."""
 
 AS_GOOD = 0.003
@@ -80,9 +80,11 @@ def fit_method(
     model: Any = differentiable(blackbox, layout, fit)
     lesson = None if model is None else _Lesson(recipe, even, blackbox, fit, dev, model, seed, progress)
     if recipe.select == "first":
-        return lesson.learn(recipe.beta or 0.0) if lesson else (even, f"the model offers no gradient, so {UNLEARNED}")
+        beta = BETAS[0] if recipe.beta is None else recipe.beta
+        return lesson.learn(beta) if lesson else (even, f"the model offers no gradient, so {UNLEARNED}")
     held_out = Reference(fit, classes, dev, decide(blackbox.proba(dev)))
-    trial = _Trial(blackbox, question_of(layout, blackbox, dev[:TRIAL_ROWS], None), held_out, seed)
+    tried = dev[np.sort(np.random.default_rng(seed).permutation(len(dev))[:TRIAL_ROWS])]
+    trial = _Trial(blackbox, question_of(layout, blackbox, tried, None), held_out, seed)
     even = trial.balanced(even)
     if lesson is None:
         return trial.dialled(even), f"the model offers no gradient, so {UNLEARNED}"

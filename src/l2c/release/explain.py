@@ -21,7 +21,7 @@ from l2c.core.streams import scramble
 from l2c.core.types import Cells, Levels, Mask, Probabilities
 from l2c.engine.decode import decode_levels
 from l2c.release.obey import obeys
-from l2c.release.refine import is_hard, refined
+from l2c.release.refine import HARD_ROUND, is_hard, refined
 from l2c.release.select import Selection, choose
 
 BLOCK = 1 << 17
@@ -134,9 +134,8 @@ class _Search:
         wanted = self.selection.pool - self.valid[rows]
         success = (self.valid[rows] + 0.5) / (self.drawn[rows] + 1.0)
         more = np.where(self.drawn[rows] == 0, wanted, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
-        at_most = np.maximum(4 * self.drawn[rows], 64)
-        left = self.budget.tries - self.drawn[rows]
-        return np.minimum(np.minimum(more, np.maximum(at_most, wanted)), left)
+        at_most = np.where(self.hard[rows], HARD_ROUND, np.maximum(np.maximum(4 * self.drawn[rows], 64), wanted))
+        return np.minimum(np.minimum(more, at_most), self.budget.tries - self.drawn[rows])
 
     def advance(self, rows: np.ndarray, counts: Int64[np.ndarray, " rows"]) -> None:
         """Draw, filter and judge for some rows, and keep what is good."""
@@ -296,14 +295,7 @@ def confirm(released: Released, proba: Probabilities) -> Released:
         return replace(released, chance=chance)
     lost = np.bincount(released.row[~valid], minlength=len(released.outcomes))
     outcomes = tuple(
-        _ended(
-            outcome.found - int(gone),
-            released.asked,
-            outcome.tries,
-            " (the model took back others when asked again)",
-        )
-        if gone
-        else outcome
+        _taken_back(outcome, int(gone), released.asked) if gone else outcome
         for outcome, gone in zip(released.outcomes, lost, strict=True)
     )
     return replace(
@@ -316,6 +308,12 @@ def confirm(released: Released, proba: Probabilities) -> Released:
         chance=chance[valid],
         valid=valid[valid],
     )
+
+
+def _taken_back(outcome: Outcome, gone: int, asked: int) -> Outcome:
+    """Return how a row ended that has lost some of its set; what was not released stays in its pool."""
+    why = " (the model took back others when asked again)"
+    return replace(_ended(outcome.found - gone, asked, outcome.tries, why), valid=outcome.valid - gone)
 
 
 def _blocks(
@@ -399,14 +397,15 @@ ALREADY = Outcome("already", "the model already gives the desired outcome; nothi
 
 def _outcomes(search: _Search) -> Iterator[Outcome]:
     cut_short = search.out_of_time & (search.drawn < search.budget.tries)
-    counts = (search.valid.tolist(), search.judged.tolist())
-    for already, exhausted, late, valid, tries in zip(
+    counts = (search.valid.tolist(), search.judged.tolist(), search.different.tolist())
+    for already, exhausted, late, valid, tries, different in zip(
         search.already, search.exhausted, cut_short, *counts, strict=True
     ):
         if already:
             yield ALREADY
         elif exhausted and not valid:
-            sentence = f"all {tries} combinations that the schema allows were tried; none changes the outcome"
+            # The row itself is one of the different ones, and a combination may have been judged twice.
+            sentence = f"all {different - 1} combinations that the schema allows were tried; none changes the outcome"
             sentence = sentence if tries else "the schema allows this row no change at all"
             yield Outcome("infeasible", sentence, 0, tries)
         elif exhausted:

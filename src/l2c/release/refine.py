@@ -19,6 +19,9 @@ HARD_AFTER = 400
 HARD_BELOW = 0.02
 """The share of valid draws below which it is."""
 
+HARD_ROUND = 1000
+"""The most draws of a hard row before its law is refined again."""
+
 ELITE_SHARE = 0.1
 EVEN_SHARE = 0.3
 """How much of the even law stays in, so that nothing that is allowed becomes impossible."""

@@ -1,0 +1,358 @@
+"""From rows and a model to a fitted method: what is settled on the dev rows, with toy models and small numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from l2c.app import fitting
+from l2c.app.fitting import fit_method, question_of, release_from, split_rows
+from l2c.core.blackbox import decide
+from l2c.core.feature import Feature
+from l2c.core.schema import Schema
+from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, Dial
+from l2c.engine.propose import Counterer
+from l2c.engine.recipe import Recipe
+from l2c.engine.reference import fit_reference
+from l2c.errors import DataError
+from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
+from l2c.release.explain import Budget
+
+SCHEMA = Schema(
+    (
+        Feature(name="age", kind="numeric", moves="rises"),
+        Feature(name="income", kind="numeric"),
+        Feature(name="grade", kind="ordinal", levels=("low", "middle", "high")),
+        Feature(name="flag", kind="binary", levels=("no", "yes")),
+        Feature(name="home", kind="categorical", levels=("rent", "own", "other")),
+    )
+)
+
+
+def people(count: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    income = rng.normal(3, 1, count)
+    grade = np.clip(np.rint(income - 2 + rng.normal(0, 0.5, count)), 0, 2)
+    rest = (rng.integers(0, 2, count), rng.integers(0, 3, count))
+    return np.stack([rng.uniform(20, 70, count), income, grade, *rest], axis=1).astype(np.float64)
+
+
+@dataclass
+class Additive:
+    """A model of two classes whose log-odds are a sum over the features: it offers a gradient."""
+
+    classes: tuple[str, ...] = ("refused", "granted")
+    asked: list[np.ndarray] = field(default_factory=list)
+
+    def proba(self, cells: np.ndarray) -> np.ndarray:
+        self.asked.append(cells.copy())
+        age, income, grade, flag, home = cells.T
+        odds = 0.03 * (age - 45) + 1.2 * (income - 3) + np.array([-1.0, 0.2, 1.0])[grade.astype(int)] + flag - 0.5
+        granted = 1 / (1 + np.exp(-(odds + 0.3 * (home == 1))))
+        return np.stack([1 - granted, granted], axis=1)
+
+
+class Product(Additive):
+    """A model in which two features only work together: it offers no gradient."""
+
+    def proba(self, cells: np.ndarray) -> np.ndarray:
+        granted = 1 / (1 + np.exp(-((cells[:, 1] - 3) * (cells[:, 0] - 45) / 5 + 0.2)))
+        return np.stack([1 - granted, granted], axis=1)
+
+
+class Three(Additive):
+    """A model of three classes, by the income."""
+
+    def proba(self, cells: np.ndarray) -> np.ndarray:
+        odds = np.stack([3 - cells[:, 1], np.zeros(len(cells)), cells[:, 1] - 3.5], axis=1)
+        mass = np.exp(odds)
+        return mass / mass.sum(axis=1, keepdims=True)
+
+
+FIT, DEV = people(150, 0), people(50, 1)
+QUICK = Recipe(epochs=2, hidden=8, beta=0.2)
+
+
+@pytest.fixture(autouse=True)
+def small_trials(monkeypatch):
+    for name, value in (("TRIAL_ROWS", 8), ("TRIAL_SET", 5), ("TRIAL_POOL", 20)):
+        monkeypatch.setattr(fitting, name, value)
+
+
+def fit(recipe: Recipe = QUICK, model: Additive | None = None, seed: int = 0) -> tuple[Counterer, str]:
+    return fit_method(recipe, SCHEMA, model or Additive(), FIT, DEV, seed, None)
+
+
+@pytest.fixture
+def taught(monkeypatch):
+    """The weights with which training was asked for, in order."""
+    betas: list[float] = []
+    learn = fitting._Lesson.learn
+
+    def noting(lesson, beta):
+        betas.append(beta)
+        return learn(lesson, beta)
+
+    monkeypatch.setattr(fitting._Lesson, "learn", noting)
+    return betas
+
+
+def script_sets(monkeypatch, by_beta):
+    """Let sets have the sparsity and diversity that a table says for the method's β, None before learning."""
+    monkeypatch.setattr(fitting._Trial, "sets", lambda _, counterer: by_beta[counterer.recipe.beta])
+
+
+# The weight of breadth
+
+
+BEFORE = (0.7, 0.5)
+AS_GOOD_AS_THAT = (0.72, 0.49)  # their harmonic means: 0.5833 and 0.5831
+WORSE = (0.7, 0.48)  # 0.5695
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "third", "chosen"),
+    [
+        (AS_GOOD_AS_THAT, WORSE, WORSE, 0.1),
+        (WORSE, AS_GOOD_AS_THAT, AS_GOOD_AS_THAT, 0.3),
+        (WORSE, WORSE, AS_GOOD_AS_THAT, 0.9),
+        (WORSE, WORSE, WORSE, 0.9),
+    ],
+)
+def test_the_dev_rows_choose_the_least_beta_whose_sets_are_as_good_as_without_learning(
+    monkeypatch, taught, first, second, third, chosen
+):
+    monkeypatch.setattr(fitting, "BETAS", (0.1, 0.3, 0.9))
+    by_beta = {None: BEFORE, 0.1: first, 0.3: second, 0.9: third}
+    script_sets(monkeypatch, by_beta)
+    counterer, sentence = fit(Recipe(epochs=1, hidden=8))
+    assert counterer.recipe.beta == chosen
+    assert taught == [beta for beta in (0.1, 0.3, 0.9) if beta <= chosen]
+    assert f"β = {chosen:g};" in sentence
+    kept, apart = by_beta[chosen]
+    assert counterer.balance == pytest.approx((kept / apart) ** 2)
+
+
+def test_as_good_is_measured_on_sets_of_the_dev_rows(monkeypatch, taught):
+    """With breadth the law is nearly even; without it and long enough, sets are narrow, and that costs."""
+    monkeypatch.setattr(fitting, "BETAS", (0.0, 50.0))
+    open_beta = Recipe(epochs=40, hidden=8, learning_rate=0.02, alpha=0.0)
+    monkeypatch.setattr(fitting, "AS_GOOD", 0.02)
+    assert fit(open_beta)[0].recipe.beta == 50.0
+    assert taught == [0.0, 50.0]
+    monkeypatch.setattr(fitting, "AS_GOOD", 0.9)
+    assert fit(open_beta)[0].recipe.beta == 0.0
+    assert taught == [0.0, 50.0, 0.0]
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.7])
+def test_a_beta_that_is_given_is_taken_whatever_it_costs(monkeypatch, taught, beta):
+    monkeypatch.setattr(fitting, "AS_GOOD", -1.0)
+    counterer, _ = fit(Recipe(epochs=1, hidden=8, beta=beta))
+    assert counterer.recipe.beta == beta
+    assert taught == [beta]
+
+
+# The balance of a set
+
+
+def test_balance_is_the_square_of_sparsity_over_diversity_of_the_methods_own_sets(monkeypatch):
+    script_sets(monkeypatch, {None: (0.6, 0.5), 0.2: (0.6, 0.4)})
+    assert fit()[0].balance == pytest.approx(1.5**2)
+
+
+def test_balance_is_measured_on_the_first_dev_rows_with_the_balance_of_the_even_law():
+    counterer, _ = fit()
+    model = Additive()
+    question = question_of(counterer.layout, model, DEV[:8], None)
+
+    def measured(method: Counterer) -> float:
+        found = release_from(
+            method, model, question, asked=5, pool=20, select="balanced", dial=0.0, seed=0, budget=Budget(400)
+        )
+        return (sparsity(found) / diversity(found)) ** 2
+
+    classes = decide(model.proba(FIT))
+    laws = tuple(fit_reference(counterer.layout, counterer.layout.levels(FIT)[classes == index]) for index in (0, 1))
+    untrained = Recipe(epochs=2, hidden=8, beta=0.2, selector="constant", selection=QUICK.reference_selection)
+    even = Counterer(counterer.layout, untrained, counterer.encoder, (), (), laws, fitting.FIRST_BALANCE, Dial())
+    before = measured(even)
+    method = Counterer(
+        counterer.layout, counterer.recipe, counterer.encoder, counterer.generator, counterer.selector, laws, before,
+        Dial(),
+    )  # fmt: skip
+    assert counterer.balance == pytest.approx(measured(method))
+
+
+def test_without_any_set_the_balance_stays_as_it_was(monkeypatch):
+    script_sets(monkeypatch, {None: (0.0, 0.0), 0.2: (0.6, 0.0)})
+    assert fit()[0].balance == fitting.FIRST_BALANCE
+
+
+# The dial
+
+
+def script_plausibility(monkeypatch, enough_from: dict[float, float]):
+    """Let a set be plausible enough from a weight on, at each place; return the weights that were tried."""
+    tried: list[tuple[float, float]] = []
+
+    def release(_, counterer, place):
+        tried.append((place, counterer.dial.unlikeliness_weight(place)))
+        return tried[-1]
+
+    def share(released, _):
+        place, weight = released
+        return SimpleNamespace(share=0.99 if weight >= enough_from[place] - 1e-12 else 0.5)
+
+    script_sets(monkeypatch, {0.2: (0.6, 0.5), None: (0.6, 0.5)})
+    monkeypatch.setattr(fitting._Trial, "release", release)
+    monkeypatch.setattr(fitting, "plausibility", share)
+    return tried
+
+
+@pytest.mark.parametrize("half", HALF_CANDIDATES)
+@pytest.mark.parametrize("full", FULL_CANDIDATES)
+def test_the_dial_takes_the_least_candidates_that_are_enough(monkeypatch, half, full):
+    tried = script_plausibility(monkeypatch, {0.5: half, 1.0: full})
+    settled = fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial
+    assert settled == Dial(half, full)
+    assert len(tried) <= 2 * 3  # bisection: of five, three looks at the most
+
+
+def test_where_no_candidate_is_enough_the_dial_takes_the_last(monkeypatch):
+    script_plausibility(monkeypatch, {0.5: 9.0, 1.0: 9.0})
+    assert fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial == Dial(HALF_CANDIDATES[-1], FULL_CANDIDATES[-1])
+
+
+def test_what_is_enough_differs_between_the_middle_and_the_end(monkeypatch):
+    script_plausibility(monkeypatch, {0.5: 0.0, 1.0: 0.0})
+    between = (fitting.ENOUGH_AT_HALF + fitting.ENOUGH_AT_1) / 2
+    monkeypatch.setattr(fitting, "plausibility", lambda *_: SimpleNamespace(share=between))
+    assert fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial == Dial(HALF_CANDIDATES[0], FULL_CANDIDATES[-1])
+
+
+def test_without_any_set_nothing_is_plausible_enough(monkeypatch):
+    script_plausibility(monkeypatch, {0.5: 0.0, 1.0: 0.0})
+    monkeypatch.setattr(fitting, "plausibility", lambda *_: SimpleNamespace(share=None))
+    assert fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial == Dial(HALF_CANDIDATES[-1], FULL_CANDIDATES[-1])
+
+
+# What is learned from what
+
+
+def test_each_class_has_the_law_of_the_fit_rows_that_the_model_puts_in_it():
+    counterer, _ = fit()
+    classes, levels = decide(Additive().proba(FIT)), counterer.layout.levels(FIT)
+    for index, law in enumerate(counterer.laws):
+        expected = fit_reference(counterer.layout, levels[classes == index])
+        assert all((a == b).all() for a, b in zip(law.tables, expected.tables, strict=True))
+        assert (law.typical, law.spread) == (expected.typical, expected.spread)
+
+
+def test_the_same_seed_gives_the_same_method_and_another_seed_another():
+    (first, said), (same, said_again), (other, _) = fit(), fit(), fit(seed=1)
+    assert said == said_again
+    assert (first.balance, first.dial) == (same.balance, same.dial)
+    assert all((a.weight == b.weight).all() for a, b in zip(first.generator, same.generator, strict=True))
+    assert any((a.weight != b.weight).any() for a, b in zip(first.generator, other.generator, strict=True))
+
+
+def test_the_sentence_tells_how_training_went():
+    _, sentence = fit()
+    assert sentence.startswith("2 epochs on 150 rows with β = 0.2; dev loss ")
+    assert " at its best, after epoch " in sentence
+
+
+def test_a_model_without_gradient_gets_the_reference_law_alone_and_a_settled_dial(monkeypatch):
+    tried = script_plausibility(monkeypatch, {0.5: HALF_CANDIDATES[1], 1.0: FULL_CANDIDATES[2]})
+    counterer, sentence = fit(model=Product())
+    assert sentence == (
+        "the model offers no gradient, so proposals follow the reference law alone; every one is judged"
+    )
+    assert (counterer.generator, counterer.selector, counterer.recipe.selector) == ((), (), "constant")
+    assert counterer.recipe.selection == QUICK.reference_selection
+    assert counterer.dial == Dial(HALF_CANDIDATES[1], FULL_CANDIDATES[2])
+    assert counterer.balance == pytest.approx(1.2**2)
+    assert tried
+
+
+def test_a_model_of_three_classes_gets_an_even_law_for_each_and_nothing_is_tried(taught, monkeypatch):
+    tried = script_plausibility(monkeypatch, {0.5: 0.0, 1.0: 0.0})
+    model = Three(classes=("a", "b", "c"))
+    counterer, sentence = fit(model=model)
+    assert sentence == (
+        "the model has 3 classes, not two, so proposals follow the reference law alone; every one is judged"
+    )
+    assert (counterer.generator, counterer.balance, counterer.dial) == ((), fitting.FIRST_BALANCE, Dial())
+    assert len(counterer.laws) == 3
+    assert taught == tried == []
+    question = question_of(counterer.layout, model, DEV, goal=2)
+    assert counterer.law(question).tolist() == counterer.even_law(question).tolist()
+
+
+def test_with_the_first_ones_nothing_is_tried_and_no_beta_means_no_breadth(taught, monkeypatch):
+    tried = script_plausibility(monkeypatch, {0.5: 0.0, 1.0: 0.0})
+    counterer, _ = fit(Recipe(epochs=1, hidden=8, select="first"))
+    assert (taught, tried, counterer.recipe.beta) == ([0.0], [], 0.0)
+    assert (counterer.balance, counterer.dial) == (fitting.FIRST_BALANCE, Dial())
+    assert fit(Recipe(select="first"), Product())[1].startswith("the model offers no gradient")
+
+
+def test_sets_are_chosen_by_the_strategy_asked_for():
+    counterer, _ = fit()
+    model = Additive()
+    question = question_of(counterer.layout, model, DEV[:12], None)
+    found = {
+        select: release_from(
+            counterer, model, question, asked=5, pool=5 if select == "first" else 60, select=select, dial=0.0, seed=0,
+            budget=Budget(2000),
+        )
+        for select in ("first", "balanced", "diverse", "sparse")
+    }  # fmt: skip
+    kept = {select: sparsity(one) for select, one in found.items()}
+    apart = {select: diversity(one) for select, one in found.items()}
+    mean = {select: harmonic_mean(kept[select], apart[select]) for select in found}
+    assert max(kept, key=kept.get) == "sparse"
+    assert max(apart, key=apart.get) == "diverse"
+    assert max(mean, key=mean.get) == "balanced"
+
+
+def unlikeliness(counterer: Counterer, select: str, place: float) -> float:
+    """Return how unlikely sets for some dev rows are."""
+    model = Additive()
+    question = question_of(counterer.layout, model, DEV[:12], None)
+    found = release_from(
+        counterer, model, question, asked=5, pool=60, select=select, dial=place, seed=0, budget=Budget(2000)
+    )
+    return float(counterer.unlikely(found.levels, found.desired[found.row]).mean())
+
+
+@pytest.mark.parametrize("select", ["balanced", "diverse"])
+def test_a_turned_dial_makes_sets_likelier_by_what_is_proposed_and_by_what_is_chosen(select):
+    counterer, _ = fit()
+    proposed, both = replace(counterer, dial=Dial(0.0, 0.0)), replace(counterer, dial=Dial(0.2, 0.2))
+    before = unlikeliness(counterer, select, 0.0)
+    assert unlikeliness(proposed, select, 1.0) < 0.9 * before
+    assert unlikeliness(both, select, 1.0) < 0.9 * unlikeliness(proposed, select, 1.0)
+
+
+def test_rows_are_parted_in_the_order_given_and_too_few_are_refused():
+    cells = np.arange(40.0).reshape(20, 2)
+    learned, held_out = split_rows(cells, seed=0)
+    assert (len(learned), len(held_out)) == (16, 4)
+    assert sorted([*learned[:, 0], *held_out[:, 0]]) == cells[:, 0].tolist()
+    assert all((np.diff(part[:, 0]) > 0).all() for part in (learned, held_out))
+    with pytest.raises(DataError, match="9 training rows are too few to learn from: at least 10 are needed"):
+        split_rows(cells[:9], seed=0)
+
+
+def test_the_goal_is_the_one_given_or_the_other_of_two():
+    model = Additive()
+    layout = fit(Recipe(select="first", epochs=0, hidden=2))[0].layout
+    other, given = question_of(layout, model, DEV, None), question_of(layout, model, DEV, 1)
+    assert (other.desired == 1 - decide(model.proba(DEV))).all()
+    assert (given.desired == 1).all()
+    assert question_of(layout, model, DEV[:0], None).levels.shape == (0, 5)
