@@ -164,10 +164,11 @@ def test_balance_is_the_square_of_sparsity_over_diversity_of_the_methods_own_set
     assert fit()[0].balance == pytest.approx(1.5**2)
 
 
-def test_balance_is_measured_on_the_first_dev_rows_with_the_balance_of_the_even_law():
+def test_balance_is_measured_on_dev_rows_drawn_by_the_seed_with_the_balance_of_the_even_law():
     counterer, _ = fit()
     model = Additive()
-    question = question_of(counterer.layout, model, DEV[:8], None)
+    drawn = np.sort(np.random.default_rng(0).permutation(len(DEV))[:8])
+    question = question_of(counterer.layout, model, DEV[drawn], None)
 
     def measured(method: Counterer) -> float:
         found = release_from(
@@ -293,10 +294,10 @@ def test_a_model_of_three_classes_gets_an_even_law_for_each_and_nothing_is_tried
     assert counterer.law(question).tolist() == counterer.even_law(question).tolist()
 
 
-def test_with_the_first_ones_nothing_is_tried_and_no_beta_means_no_breadth(taught, monkeypatch):
+def test_with_the_first_ones_nothing_is_tried_and_the_least_beta_is_taken(taught, monkeypatch):
     tried = script_plausibility(monkeypatch, {0.5: 0.0, 1.0: 0.0})
     counterer, _ = fit(Recipe(epochs=1, hidden=8, select="first"))
-    assert (taught, tried, counterer.recipe.beta) == ([0.0], [], 0.0)
+    assert (taught, tried, counterer.recipe.beta) == ([0.2], [], 0.2)
     assert (counterer.balance, counterer.dial) == (fitting.FIRST_BALANCE, Dial())
     assert fit(Recipe(select="first"), Product())[1].startswith("the model offers no gradient")
 
