@@ -19,7 +19,7 @@ from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
 from l2c.errors import DataError
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
-from l2c.release.explain import Budget
+from l2c.release.search import Budget
 
 SCHEMA = Schema(
     (

@@ -25,7 +25,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import l2c
 from l2c import L2C, Feature, Implies, Schema
 from l2c.errors import DataError, InputError, ModelError, OtherModelError
-from l2c.release import explain as release_stage
+from l2c.release import search as release_stage
 
 QUICK = L2C(epochs=2, hidden=8, select="first")
 """Without a pool to choose from, fitting tries no settings and takes no time."""

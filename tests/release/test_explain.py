@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import l2c.release.explain as stage
+import l2c.release.search as stage
 from l2c.core.blackbox import decide
 from l2c.core.explanation import Released
 from l2c.core.feature import Feature
@@ -25,7 +25,8 @@ from l2c.engine.encode import Encoder
 from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
-from l2c.release.explain import ALREADY, Budget, Manner, confirm, explain
+from l2c.release.explain import ALREADY, confirm, explain
+from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection, choose
 from oracles import everything_allowed, slow_decode, slow_obeys
 from tables import SEEDS, layouts, numeric_axis, random_cells, random_levels, random_question, small_layout

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import l2c.release.explain as stage
+import l2c.release.search as stage
 from l2c.core.explanation import Released
 from l2c.core.method import Question
 from l2c.core.streams import Streams
@@ -20,8 +20,9 @@ from l2c.engine.networks import Dense
 from l2c.engine.propose import Counterer, Draws
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
-from l2c.release.explain import Budget, Manner, explain
+from l2c.release.explain import explain
 from l2c.release.refine import ELITE_SHARE, EVEN_SHARE, HARD_AFTER, HARD_BELOW, is_hard, refined
+from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection
 from laws import layout_of
 from tables import SEEDS, layouts, random_levels

@@ -25,8 +25,9 @@ from l2c.core.schema import Schema
 from l2c.core.types import Cells, Label, Probabilities
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError
-from l2c.release.explain import Budget, confirm
+from l2c.release.explain import confirm
 from l2c.release.gather import with_unreadable
+from l2c.release.search import Budget
 
 
 @dataclass(frozen=True, slots=True, eq=False)

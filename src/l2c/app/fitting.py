@@ -26,8 +26,8 @@ from l2c.engine.reference import fit_reference
 from l2c.errors import DataError, MissingExtraError
 from l2c.evaluate.plausibility import Reference, plausibility
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
-from l2c.release.explain import Budget, Manner
 from l2c.release.explain import explain as release
+from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection
 
 Progress = Callable[[int, int], None]

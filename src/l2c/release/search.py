@@ -1,0 +1,311 @@
+"""The search for one chunk of rows: propose, filter, judge, keep, until each row has its pool or its budget ends.
+
+Every row walks along its own stream of proposals and keeps the first that obey the schema, were not seen before, and
+that the model puts in the desired class. How far it has walked depends on that row alone, so neither the batch nor the
+order of rows changes what it gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Float64, Int64, UInt64
+
+from l2c.core.blackbox import BlackBox, puts_in
+from l2c.core.layout import Decode, Layout
+from l2c.core.method import Proposer, Question
+from l2c.core.streams import scramble
+from l2c.core.types import Cells, Levels, Mask
+from l2c.engine.decode import decode_levels
+from l2c.release.obey import obeys
+from l2c.release.refine import HARD_ROUND, is_hard, refined
+from l2c.release.select import Selection, choose
+
+BLOCK = 1 << 17
+"""Proposals handled at once: large enough to batch the model's calls, small enough for the memory."""
+
+Clock = Callable[[], bool]
+"""Tells whether the time budget has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long to look: proposals drawn for one row, and a clock that tells when time is up."""
+
+    tries: int
+    expired: Clock = lambda: False
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How proposals are turned into values, and whether hard rows are helped.
+
+    Parameters
+    ----------
+    decode
+        Which value stands for a bin.
+    decode_again
+        Whether a proposal that is not valid is tried once more with the other value.
+    refine
+        Whether a hard row gets a law of its own.
+    """
+
+    decode: Decode
+    decode_again: bool = False
+    refine: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """Valid counterfactuals: the row of each, its levels, its values, and the probability of the desired class."""
+
+    row: Int64[np.ndarray, " n"]
+    levels: Levels
+    cells: Cells
+    chance: Float64[np.ndarray, " n"]
+
+    def take(self, which: np.ndarray) -> Kept:
+        return Kept(self.row[which], self.levels[which], self.cells[which], self.chance[which])
+
+
+@dataclass(slots=True, eq=False)
+class Search:
+    """The search for one chunk of rows: what each has drawn, asked and found so far.
+
+    `start` is the position of the chunk's first row in the batch, for which the proposer speaks.
+    """
+
+    layout: Layout
+    question: Question
+    blackbox: BlackBox
+    proposer: Proposer
+    manner: Manner
+    asked: int
+    selection: Selection
+    budget: Budget
+    start: int
+    drawn: Int64[np.ndarray, " rows"] = field(init=False)
+    judged: Int64[np.ndarray, " rows"] = field(init=False)
+    valid: Int64[np.ndarray, " rows"] = field(init=False)
+    different: Int64[np.ndarray, " rows"] = field(init=False)
+    possible: Float64[np.ndarray, " rows"] = field(init=False)
+    seen: UInt64[np.ndarray, " seen"] = field(init=False)
+    hard: Mask = field(init=False)
+    laws: Float64[np.ndarray, "rows width"] = field(init=False)
+    kept: list[Kept] = field(default_factory=list)
+    out_of_time: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("drawn", "judged", "valid", "different"):
+            setattr(self, name, np.zeros(len(self.question.cells), dtype=np.int64))
+        self.possible = _possible(self.layout, self.question.levels)
+        self.seen = np.empty(0, dtype=np.uint64)
+        self.hard = np.zeros(len(self.question.cells), dtype=bool)
+        self.laws = np.empty((0, self.layout.width))
+
+    @property
+    def already(self) -> Mask:
+        return self.question.current == self.question.desired
+
+    @property
+    def exhausted(self) -> Mask:
+        """Which rows have drawn everything that the schema allows them."""
+        return self.different >= self.possible
+
+    @property
+    def pending(self) -> np.ndarray:
+        hopeful = ~self.already & ~self.exhausted & (self.drawn < self.budget.tries)
+        return np.flatnonzero(hopeful & (self.valid < self.selection.pool))
+
+    def run(self) -> None:
+        """Go on until every row has what was asked, or its budget has ended."""
+        while len(pending := self.pending) and not self.out_of_time:
+            if self.manner.refine:
+                self._single_out(pending)
+            for rows, counts in _blocks(pending, self.next_draws(pending)):
+                self.advance(rows, counts)
+                self.out_of_time = self.budget.expired()
+                if self.out_of_time:
+                    break
+
+    def next_draws(self, rows: np.ndarray) -> Int64[np.ndarray, " rows"]:
+        """Return how many more each row should draw, from its own success so far."""
+        wanted = self.selection.pool - self.valid[rows]
+        success = (self.valid[rows] + 0.5) / (self.drawn[rows] + 1.0)
+        more = np.where(self.drawn[rows] == 0, wanted, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
+        at_most = np.where(self.hard[rows], HARD_ROUND, np.maximum(np.maximum(4 * self.drawn[rows], 64), wanted))
+        return np.minimum(np.minimum(more, at_most), self.budget.tries - self.drawn[rows])
+
+    def advance(self, rows: np.ndarray, counts: Int64[np.ndarray, " rows"]) -> None:
+        """Draw, filter and judge for some rows, and keep what is good."""
+        levels = self._proposed(rows, int(counts.max()))
+        within = np.arange(levels.shape[1])[None, :] < counts[:, None]
+        row = np.repeat(rows, counts)
+        levels = levels[within]
+        self.drawn[rows] += counts
+        new = self._first_seen(row, levels)
+        row, levels = row[new], levels[new]
+        own, cells = self.question.levels[row], self.question.cells[row]
+        values = decode_levels(self.layout, levels, cells, own, self.manner.decode)
+        good = obeys(self.layout, own, levels, values)
+        self.different += np.bincount(row[good], minlength=len(self.different))
+        good &= (levels != own).any(axis=1)
+        self._judge(row[good], levels[good], values[good])
+
+    def _proposed(self, rows: np.ndarray, count: int) -> Levels:
+        """Return the next draws of some rows: from what was learned, or from a hard row's own law."""
+        easy, hard = np.flatnonzero(~self.hard[rows]), np.flatnonzero(self.hard[rows])
+        levels = np.empty((len(rows), count, len(self.layout.axes)), dtype=np.int16)
+        if len(easy):
+            levels[easy] = self.proposer.propose(self.start + rows[easy], self.drawn[rows[easy]], count)
+        if len(hard):
+            levels[hard] = self.proposer.propose_from(
+                self.laws[rows[hard]], self.start + rows[hard], self.drawn[rows[hard]], count
+            )
+        return levels
+
+    def _single_out(self, pending: np.ndarray) -> None:
+        """Give the rows that prove hard a law of their own to begin with."""
+        new = pending[is_hard(self.valid[pending], self.drawn[pending]) & ~self.hard[pending]]
+        if len(new):
+            if not len(self.laws):
+                self.laws = np.zeros((len(self.hard), self.layout.width))
+            self.laws[new] = self.proposer.even_law(self.start + new)
+            self.hard[new] = True
+
+    def _refine(self, row: Int64[np.ndarray, " n"], levels: Levels, chance: Float64[np.ndarray, " n"]) -> None:
+        """Move the hard rows' laws towards their best proposals of this round."""
+        told = self.hard[row]
+        if told.any():
+            rows, place = np.unique(row[told], return_inverse=True)
+            even = self.proposer.even_law(self.start + rows)
+            self.laws[rows] = refined(self.layout, even, place, levels[told], chance[told])
+
+    def _first_seen(self, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
+        """Return which proposals their row has not drawn before, and remember them."""
+        keys = _fingerprints(row, levels, self.layout)
+        _, first = np.unique(keys, return_index=True)
+        new = np.zeros(len(keys), dtype=bool)
+        new[first] = True
+        place = np.searchsorted(self.seen, keys)
+        place[place == len(self.seen)] = 0
+        if len(self.seen):
+            new &= self.seen[place] != keys
+        self.seen = np.sort(np.concatenate([self.seen, keys[new]]))
+        return new
+
+    def _judge(self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells) -> None:
+        """Ask the model, and keep for each row the first valid proposals that it still lacks."""
+        if not len(row):
+            return
+        good, chance = self._asked(row, values)
+        if self.manner.decode_again:
+            self._judge_again(row, levels, values, good, chance)
+        self._refine(row, levels, chance)
+        found = np.flatnonzero(good)
+        # Rows stand together and in the order of drawing: the place within its row is a running count.
+        place = np.arange(len(found)) - np.searchsorted(row[found], row[found], side="left")
+        found = found[place < self.selection.pool - self.valid[row[found]]]
+        self.valid += np.bincount(row[found], minlength=len(self.valid))
+        self.kept.append(Kept(row[found], levels[found], values[found], chance[found]))
+
+    def _asked(self, row: Int64[np.ndarray, " n"], values: Cells) -> tuple[Mask, Float64[np.ndarray, " n"]]:
+        """Return which proposals the model puts in the desired class, and with what probability."""
+        desired = self.question.desired[row]
+        proba = self.blackbox.proba(values)
+        self.judged += np.bincount(row, minlength=len(self.judged))
+        return puts_in(proba, desired), np.take_along_axis(proba, desired[:, None], axis=1)[:, 0]
+
+    def _judge_again(
+        self,
+        row: Int64[np.ndarray, " n"],
+        levels: Levels,
+        values: Cells,
+        good: Mask,
+        chance: Float64[np.ndarray, " n"],
+    ) -> None:
+        """Give proposals that are not valid a second chance, with the other values that stand for their bins."""
+        bad = np.flatnonzero(~good)
+        own = self.question.levels[row[bad]]
+        others = decode_levels(
+            self.layout, levels[bad], self.question.cells[row[bad]], own, self.manner.decode, other=True
+        )
+        differ = (others != values[bad]) & ~(np.isnan(others) & np.isnan(values[bad]))
+        again = differ.any(axis=1) & obeys(self.layout, own, levels[bad], others)
+        bad, others = bad[again], others[again]
+        if len(bad):
+            valid, probability = self._asked(row[bad], others)
+            good[bad] = valid
+            values[bad[valid]], chance[bad[valid]] = others[valid], probability[valid]
+
+    def chosen(self) -> Kept:
+        """Return the set of every row, rows together and in the order to be read."""
+        kept = joined(self.kept, len(self.layout.axes))
+        if self.selection.pool <= self.asked or not len(kept.row):
+            return kept
+        place = ranks(kept.row) - 1
+        shape = (len(self.question.cells), self.selection.pool)
+        position = np.full(shape, -1)
+        position[kept.row, place] = np.arange(len(kept.row))
+        own, desired = self.question.levels[kept.row], self.question.desired[kept.row]
+        worth = np.zeros(shape)
+        worth[kept.row, place] = self.selection.worth(kept.levels, own, desired)
+        order = choose(kept.levels[position], position >= 0, worth, self.asked, self.selection.distance)
+        picked = np.where(order >= 0, np.take_along_axis(position, np.maximum(order, 0), axis=1), -1)
+        return kept.take(picked[picked >= 0])
+
+
+def _blocks(
+    rows: np.ndarray, counts: Int64[np.ndarray, " rows"]
+) -> Iterator[tuple[np.ndarray, Int64[np.ndarray, " rows"]]]:
+    """Yield the rows in runs of bounded work, rows that need about as many draws together."""
+    order = np.argsort(-counts, kind="stable")
+    while len(order):
+        # A block draws as many for each row as its neediest, which stands first.
+        fit = max(1, BLOCK // int(counts[order[0]]))
+        block, order = np.sort(order[:fit]), order[fit:]
+        yield rows[block], counts[block]
+
+
+def _possible(layout: Layout, levels: Levels) -> Float64[np.ndarray, " rows"]:
+    """Return an upper bound on the different proposals for each row, the row itself included."""
+    total = np.ones(len(levels))
+    for i, (feature, axis) in enumerate(zip(layout.schema.features, layout.axes, strict=True)):
+        own = levels[:, i].astype(np.int64)
+        gone = own == axis.known
+        choices = {
+            "never": np.ones(len(own)),
+            "both": axis.known + gone,
+            "rises": np.where(gone, 1, axis.known - own),
+            "falls": np.where(gone, 1, own + 1),
+        }
+        total *= choices[feature.moves]
+    return total
+
+
+def _fingerprints(row: Int64[np.ndarray, " n"], levels: Levels, layout: Layout) -> UInt64[np.ndarray, " n"]:
+    """Return a 64-bit key of each proposal and its row: each (feature, level) adds its own random word."""
+    words = scramble(np.arange(1, layout.width + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    with np.errstate(over="ignore"):
+        total = scramble(row.astype(np.uint64))
+        for i, start in enumerate(layout.offsets):
+            total = total + words[start + levels[:, i].astype(np.int64)]
+    return scramble(total)
+
+
+def ranks(row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
+    """Return the place of each counterfactual in its row's set, from 1 on; rows stand together."""
+    return np.arange(1, len(row) + 1) - np.searchsorted(row, row, side="left")
+
+
+def joined(parts: Sequence[Kept], features: int) -> Kept:
+    """Return what was kept in several rounds, each row's together and in the order of drawing."""
+    nothing = Kept(
+        np.empty(0, dtype=np.int64), np.empty((0, features), dtype=np.int16), np.empty((0, features)), np.empty(0)
+    )
+    row, levels, cells, chance = (
+        np.concatenate([getattr(part, name) for part in (nothing, *parts)]) for name in Kept.__dataclass_fields__
+    )
+    return Kept(row, levels, cells, chance).take(np.argsort(row, kind="stable"))
