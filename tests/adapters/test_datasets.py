@@ -165,8 +165,8 @@ class TestRows:
         [
             (
                 "german",
-                "578789cf061083315bb603df88933aebe18e03f1f3d08d2aff1cd8f709ec0e81",
-                "37ee0c1787ebbd6223dfd7bf1710c9e4dc9e8fe3b3eec5c87e44e9eb1b070b85",
+                "7582a035793730acc2b345dd667f49eb924427edb4fee75bef0ceb01b8503408",
+                "78d0b08c35b3346979aa08be65f9bd597e422af7a76d0201e7dbc1e198c93fd4",
             ),
             (
                 "admission",

@@ -286,7 +286,7 @@ def test_the_metadata_tells_a_person_what_the_file_is(found, path):
     told = seals.unseal("l2c found", pq.read_schema(path).metadata[KEY], "it")
     assert told["schema"] == SCHEMA.to_dict()
     assert told["layout"] == found.released.layout.to_dict()
-    assert (told["asked"], told["classes"], told["notes"]["seed"]) == (3, ["late", "paid"], 0)
+    assert (told["asked"], told["model"]["classes"], told["notes"]["seed"]) == (3, ["late", "paid"], 0)
     assert {"l2c", "numpy", "python"} <= set(told["notes"])
 
 
@@ -476,3 +476,16 @@ def test_any_rows_come_back_equal(explainer, tmp_path_factory, people, kind, n):
     found = explainer.explain(native, n=n, tries=50)
     assert frames.kind_of(found.to_frame()) == kind
     assert_same(written(found, tmp_path_factory.mktemp("any") / "found.parquet"), found)
+
+
+def test_reading_with_another_model_is_refused(found, path):
+    found.write(path)
+
+    def contrary(frame):
+        return 0.5 * np.ones(len(frame))
+
+    contrary.classes = found.released.classes
+    with pytest.raises(
+        OtherModelError, match="was made with another model: this one answers its probe rows differently"
+    ):
+        l2c.read(path, model=contrary)
