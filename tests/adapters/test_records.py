@@ -21,7 +21,7 @@ from l2c.adapters import frames, seals
 from l2c.adapters.records import KEY
 from l2c.adapters.seals import seal
 from l2c.core.explanation import Released
-from l2c.errors import DataError, StoredFileError
+from l2c.errors import DataError, OtherModelError, StoredFileError
 
 ROWS = 60
 rng = np.random.default_rng(2)
