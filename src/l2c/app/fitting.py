@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from l2c.core.schema import Schema
 from l2c.core.split import dev_rows
 from l2c.core.streams import Streams
 from l2c.core.types import Cells
-from l2c.engine.dial import ENOUGH_AT_1, ENOUGH_AT_HALF, FULL_CANDIDATES, HALF_CANDIDATES, Dial
+from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, RATE_AT_1, RATE_AT_HALF, Dial
 from l2c.engine.discretise import discretise
 from l2c.engine.encode import Encoder
 from l2c.engine.propose import Counterer
@@ -116,26 +117,32 @@ class _Trial:
         released = self.release(counterer, 0.0)
         return sparsity(released) or 0.0, diversity(released) or 0.0
 
-    def dialled(self, counterer: Counterer) -> Counterer:
-        """Return the method with its dial settled: the least weights that make enough of the sets plausible."""
-        half = self._least(counterer, HALF_CANDIDATES, 0.5, ENOUGH_AT_HALF)
-        full = self._least(counterer, FULL_CANDIDATES, 1.0, ENOUGH_AT_1)
-        return replace(counterer, dial=Dial(half, full))
-
-    def _least(self, counterer: Counterer, candidates: tuple[float, ...], place: float, enough: float) -> float:
-        """Return the least candidate at which enough is plausible, by bisection; the last if none is."""
-        low, high = 0, len(candidates) - 1
-        while low < high:
-            middle = (low + high) // 2
-            tried = replace(counterer, dial=Dial(candidates[middle], candidates[middle]))
-            share = plausibility(self.release(tried, place), self.reference).share or 0.0
-            low, high = (low, middle) if share >= enough else (middle + 1, high)
-        return candidates[low]
-
     def balanced(self, counterer: Counterer) -> Counterer:
         """Return the method with λ = (S / D)² of its sets: there the harmonic mean of the two is largest."""
         kept, apart = self.sets(counterer)
         return replace(counterer, balance=(kept / apart) ** 2) if kept and apart else counterer
+
+    def dialled(self, counterer: Counterer) -> Counterer:
+        """Return the method with its dial settled: weights that rise as long as they buy enough plausibility."""
+        half = self._worth_it(counterer, HALF_CANDIDATES, 0.5, RATE_AT_HALF)
+        full = self._worth_it(counterer, FULL_CANDIDATES, 1.0, RATE_AT_1)
+        return replace(counterer, dial=Dial(half, full))
+
+    def _worth_it(self, counterer: Counterer, candidates: tuple[float, ...], place: float, rate: float) -> float:
+        """Return the last candidate before a step that buys too little plausibility for the harmonic mean it costs."""
+        last = self._priced(counterer, candidates[0], place)
+        for weight, following in pairwise(candidates):
+            step = self._priced(counterer, following, place)
+            if step[1] - last[1] < rate * (last[0] - step[0]):
+                return weight
+            last = step
+        return candidates[-1]
+
+    def _priced(self, counterer: Counterer, weight: float, place: float) -> tuple[float, float]:
+        """Return the harmonic mean and the plausibility of sets chosen with a weight of unlikeliness."""
+        released = self.release(replace(counterer, dial=Dial(weight, weight)), place)
+        share = plausibility(released, self.reference).share
+        return harmonic_mean(sparsity(released), diversity(released)) or 0.0, share or 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

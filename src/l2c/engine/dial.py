@@ -2,8 +2,8 @@
 
 Turned from 0 to the middle, it lets the reference law count more and more in proposing, up to in full. Over its whole
 range it makes selection ask more and more for likely sets. How much more is settled when the method is fitted, on dev
-rows: at the middle as much as it takes for `ENOUGH_AT_HALF` of the counterfactuals to be as close to real people as
-real people are to each other, at the end for `ENOUGH_AT_1`; but never more than the last of the candidates.
+rows, by a rate of exchange: the weight of unlikeliness rises along the candidates as long as each point of harmonic
+mean that it costs buys at least `RATE_AT_HALF` points of plausibility for the middle, `RATE_AT_1` for the end.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 FULL_LAW_FROM = 0.5
 
-ENOUGH_AT_HALF, ENOUGH_AT_1 = 0.88, 0.95
+RATE_AT_HALF, RATE_AT_1 = 6.0, 2.0
 HALF_CANDIDATES = (0.02, 0.03, 0.045, 0.06, 0.08)
 FULL_CANDIDATES = (0.08, 0.11, 0.15, 0.2, 0.25)
+"""What is tried for μ. The rates and the last candidates were chosen on the dev splits of the embedded data sets."""
 
 
 def law_exponent(place: float) -> float:
