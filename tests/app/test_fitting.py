@@ -196,49 +196,48 @@ def test_without_any_set_the_balance_stays_as_it_was(monkeypatch):
 # The dial
 
 
-def script_plausibility(monkeypatch, enough_from: dict[float, float]):
-    """Let a set be plausible enough from a weight on, at each place; return the weights that were tried."""
+def script_prices(monkeypatch, worth_up_to: dict[float, float]):
+    """Let every step cost a point of harmonic mean, and buy its price up to a weight; return what was tried."""
     tried: list[tuple[float, float]] = []
+    rates = {0.5: fitting.RATE_AT_HALF, 1.0: fitting.RATE_AT_1}
 
-    def release(_, counterer, place):
-        tried.append((place, counterer.dial.unlikeliness_weight(place)))
-        return tried[-1]
-
-    def share(released, _):
-        place, weight = released
-        return SimpleNamespace(share=0.99 if weight >= enough_from[place] - 1e-12 else 0.5)
+    def priced(_, __, weight, place):
+        tried.append((place, weight))
+        candidates = HALF_CANDIDATES if place == 0.5 else FULL_CANDIDATES
+        steps = candidates.index(weight)
+        bought = sum(step <= worth_up_to[place] for step in candidates[1 : steps + 1])
+        return 0.5 - 0.01 * steps, 0.3 + 0.01 * (1.01 * rates[place] * bought + 0.9 * rates[place] * (steps - bought))
 
     script_sets(monkeypatch, {0.2: (0.6, 0.5), None: (0.6, 0.5)})
-    monkeypatch.setattr(fitting._Trial, "release", release)
-    monkeypatch.setattr(fitting, "plausibility", share)
+    monkeypatch.setattr(fitting._Trial, "_priced", priced)
     return tried
 
 
 @pytest.mark.parametrize("half", HALF_CANDIDATES)
 @pytest.mark.parametrize("full", FULL_CANDIDATES)
-def test_the_dial_takes_the_least_candidates_that_are_enough(monkeypatch, half, full):
-    tried = script_plausibility(monkeypatch, {0.5: half, 1.0: full})
-    settled = fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial
-    assert settled == Dial(half, full)
-    assert len(tried) <= 2 * 3  # bisection: of five, three looks at the most
+def test_the_dial_rises_as_long_as_a_step_buys_enough_plausibility(monkeypatch, half, full):
+    tried = script_prices(monkeypatch, {0.5: half, 1.0: full})
+    assert fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial == Dial(half, full)
+    looks = [min(len(some), some.index(at) + 2) for some, at in ((HALF_CANDIDATES, half), (FULL_CANDIDATES, full))]
+    assert len(tried) == sum(looks)  # it stops at the first step that is not worth its price
 
 
-def test_where_no_candidate_is_enough_the_dial_takes_the_last(monkeypatch):
-    script_plausibility(monkeypatch, {0.5: 9.0, 1.0: 9.0})
+def test_a_step_that_costs_nothing_is_taken(monkeypatch):
+    script_prices(monkeypatch, {0.5: 0.0, 1.0: 0.0})
+    monkeypatch.setattr(fitting._Trial, "_priced", lambda *_: (0.5, 0.9))
     assert fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial == Dial(HALF_CANDIDATES[-1], FULL_CANDIDATES[-1])
 
 
-def test_what_is_enough_differs_between_the_middle_and_the_end(monkeypatch):
-    script_plausibility(monkeypatch, {0.5: 0.0, 1.0: 0.0})
-    between = (fitting.ENOUGH_AT_HALF + fitting.ENOUGH_AT_1) / 2
-    monkeypatch.setattr(fitting, "plausibility", lambda *_: SimpleNamespace(share=between))
-    assert fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial == Dial(HALF_CANDIDATES[0], FULL_CANDIDATES[-1])
-
-
-def test_without_any_set_nothing_is_plausible_enough(monkeypatch):
-    script_plausibility(monkeypatch, {0.5: 0.0, 1.0: 0.0})
-    monkeypatch.setattr(fitting, "plausibility", lambda *_: SimpleNamespace(share=None))
-    assert fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial == Dial(HALF_CANDIDATES[-1], FULL_CANDIDATES[-1])
+def test_a_price_is_the_harmonic_mean_and_the_plausibility_of_sets_with_that_weight(monkeypatch):
+    seen = []
+    monkeypatch.setattr(fitting._Trial, "release", lambda _, counterer, place: seen.append((counterer.dial, place)))
+    monkeypatch.setattr(fitting, "sparsity", lambda _: 0.6)
+    monkeypatch.setattr(fitting, "diversity", lambda _: 0.3)
+    monkeypatch.setattr(fitting, "plausibility", lambda *_: SimpleNamespace(share=0.7))
+    trial = fitting._Trial(Additive(), None, None, 0)
+    counterer, _ = fit(Recipe(beta=0.2, epochs=0, hidden=2, select="first"))
+    assert trial._priced(counterer, 0.05, 1.0) == (pytest.approx(0.4), 0.7)
+    assert seen == [(Dial(0.05, 0.05), 1.0)]
 
 
 # What is learned from what
@@ -268,7 +267,7 @@ def test_the_sentence_tells_how_training_went():
 
 
 def test_a_model_without_gradient_gets_the_reference_law_alone_and_a_settled_dial(monkeypatch):
-    tried = script_plausibility(monkeypatch, {0.5: HALF_CANDIDATES[1], 1.0: FULL_CANDIDATES[2]})
+    tried = script_prices(monkeypatch, {0.5: HALF_CANDIDATES[1], 1.0: FULL_CANDIDATES[2]})
     counterer, sentence = fit(model=Product())
     assert sentence == (
         "the model offers no gradient, so proposals follow the reference law alone; every one is judged"
@@ -281,7 +280,7 @@ def test_a_model_without_gradient_gets_the_reference_law_alone_and_a_settled_dia
 
 
 def test_a_model_of_three_classes_gets_an_even_law_for_each_and_nothing_is_tried(taught, monkeypatch):
-    tried = script_plausibility(monkeypatch, {0.5: 0.0, 1.0: 0.0})
+    tried = script_prices(monkeypatch, {0.5: 0.0, 1.0: 0.0})
     model = Three(classes=("a", "b", "c"))
     counterer, sentence = fit(model=model)
     assert sentence == (
@@ -295,7 +294,7 @@ def test_a_model_of_three_classes_gets_an_even_law_for_each_and_nothing_is_tried
 
 
 def test_with_the_first_ones_nothing_is_tried_and_the_least_beta_is_taken(taught, monkeypatch):
-    tried = script_plausibility(monkeypatch, {0.5: 0.0, 1.0: 0.0})
+    tried = script_prices(monkeypatch, {0.5: 0.0, 1.0: 0.0})
     counterer, _ = fit(Recipe(epochs=1, hidden=8, select="first"))
     assert (taught, tried, counterer.recipe.beta) == ([0.2], [], 0.2)
     assert (counterer.balance, counterer.dial) == (fitting.FIRST_BALANCE, Dial())

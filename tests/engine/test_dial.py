@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from l2c.engine.dial import (
-    ENOUGH_AT_1,
-    ENOUGH_AT_HALF,
     FULL_CANDIDATES,
     FULL_LAW_FROM,
     HALF_CANDIDATES,
+    RATE_AT_1,
+    RATE_AT_HALF,
     Dial,
     law_exponent,
 )
@@ -51,11 +51,11 @@ def test_unlikeliness_never_costs_less_further_on(weights, one, other):
     assert dial.unlikeliness_weight(min(one, other)) <= dial.unlikeliness_weight(max(one, other)) + 1e-12
 
 
-def test_candidates_rise_for_bisection_and_the_end_never_asks_for_less_than_the_middle():
+def test_candidates_rise_and_the_end_never_asks_for_less_than_the_middle():
     for candidates in (HALF_CANDIDATES, FULL_CANDIDATES):
         assert list(candidates) == sorted(set(candidates))
     assert HALF_CANDIDATES[-1] <= FULL_CANDIDATES[0]
-    assert ENOUGH_AT_HALF < ENOUGH_AT_1
+    assert RATE_AT_HALF > RATE_AT_1
 
 
 def test_before_it_is_settled_the_dial_asks_for_as_much_as_it_ever_may():
