@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from l2c.app import fitting
-from l2c.app.fitting import fit_method, question_of, release_from, split_rows
+from l2c.app.fitting import fit_method, pools_from, question_of, selection_of, split_rows
 from l2c.core.blackbox import decide
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
@@ -171,9 +171,8 @@ def test_balance_is_measured_on_dev_rows_drawn_by_the_seed_with_the_balance_of_t
     question = question_of(counterer.layout, model, DEV[drawn], None)
 
     def measured(method: Counterer) -> float:
-        found = release_from(
-            method, model, question, asked=5, pool=20, select="balanced", dial=0.0, seed=0, budget=Budget(400)
-        )
+        pools = pools_from(method, model, question, pool=20, dial=0.0, seed=0, budget=Budget(400))
+        found = pools.release(5, selection_of(method, "balanced", 0.0))
         return (sparsity(found) / diversity(found)) ** 2
 
     classes = decide(model.proba(FIT))
@@ -199,17 +198,23 @@ def test_without_any_set_the_balance_stays_as_it_was(monkeypatch):
 def script_prices(monkeypatch, worth_up_to: dict[float, float]):
     """Let every step cost a point of harmonic mean, and buy its price up to a weight; return what was tried."""
     tried: list[tuple[float, float]] = []
-    rates = {0.5: fitting.RATE_AT_HALF, 1.0: fitting.RATE_AT_1}
+    worth_it = fitting._Trial._worth_it
 
-    def priced(_, __, weight, place):
-        tried.append((place, weight))
-        candidates = HALF_CANDIDATES if place == 0.5 else FULL_CANDIDATES
-        steps = candidates.index(weight)
-        bought = sum(step <= worth_up_to[place] for step in candidates[1 : steps + 1])
-        return 0.5 - 0.01 * steps, 0.3 + 0.01 * (1.01 * rates[place] * bought + 0.9 * rates[place] * (steps - bought))
+    def along(trial, counterer, pools, candidates, rate):
+        place = {HALF_CANDIDATES: 0.5, FULL_CANDIDATES: 1.0}[candidates]
+
+        def priced(_, __, ___, weight):
+            tried.append((place, weight))
+            steps = candidates.index(weight)
+            bought = sum(step <= worth_up_to[place] for step in candidates[1 : steps + 1])
+            return 0.5 - 0.01 * steps, 0.3 + 0.01 * rate * (1.01 * bought + 0.9 * (steps - bought))
+
+        monkeypatch.setattr(fitting._Trial, "_priced", priced)
+        return worth_it(trial, counterer, pools, candidates, rate)
 
     script_sets(monkeypatch, {0.2: (0.6, 0.5), None: (0.6, 0.5)})
-    monkeypatch.setattr(fitting._Trial, "_priced", priced)
+    monkeypatch.setattr(fitting._Trial, "_worth_it", along)
+    monkeypatch.setattr(fitting._Trial, "pools", lambda *_: None)
     return tried
 
 
@@ -223,21 +228,20 @@ def test_the_dial_rises_as_long_as_a_step_buys_enough_plausibility(monkeypatch, 
 
 
 def test_a_step_that_costs_nothing_is_taken(monkeypatch):
-    script_prices(monkeypatch, {0.5: 0.0, 1.0: 0.0})
     monkeypatch.setattr(fitting._Trial, "_priced", lambda *_: (0.5, 0.9))
     assert fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial == Dial(HALF_CANDIDATES[-1], FULL_CANDIDATES[-1])
 
 
 def test_a_price_is_the_harmonic_mean_and_the_plausibility_of_sets_with_that_weight(monkeypatch):
     seen = []
-    monkeypatch.setattr(fitting._Trial, "release", lambda _, counterer, place: seen.append((counterer.dial, place)))
+    pools = SimpleNamespace(release=lambda asked, selection: seen.append((asked, selection.unlikeliness)))
     monkeypatch.setattr(fitting, "sparsity", lambda _: 0.6)
     monkeypatch.setattr(fitting, "diversity", lambda _: 0.3)
     monkeypatch.setattr(fitting, "plausibility", lambda *_: SimpleNamespace(share=0.7))
-    trial = fitting._Trial(Additive(), None, None, 0)
     counterer, _ = fit(Recipe(beta=0.2, epochs=0, hidden=2, select="first"))
-    assert trial._priced(counterer, 0.05, 1.0) == (pytest.approx(0.4), 0.7)
-    assert seen == [(Dial(0.05, 0.05), 1.0)]
+    price = fitting._Trial(Additive(), None, None, 0)._priced(counterer, pools, 0.05)
+    assert price == (pytest.approx(0.4), 0.7)
+    assert seen == [(fitting.TRIAL_SET, 0.05)]
 
 
 # What is learned from what
@@ -305,13 +309,11 @@ def test_sets_are_chosen_by_the_strategy_asked_for():
     counterer, _ = fit()
     model = Additive()
     question = question_of(counterer.layout, model, DEV[:12], None)
-    found = {
-        select: release_from(
-            counterer, model, question, asked=5, pool=5 if select == "first" else 60, select=select, dial=0.0, seed=0,
-            budget=Budget(2000),
-        )
-        for select in ("first", "balanced", "diverse", "sparse")
-    }  # fmt: skip
+    found = {}
+    for select in ("first", "balanced", "diverse", "sparse"):
+        size = 5 if select == "first" else 60
+        pools = pools_from(counterer, model, question, pool=size, dial=0.0, seed=0, budget=Budget(2000))
+        found[select] = pools.release(5, selection_of(counterer, select, 0.0))
     kept = {select: sparsity(one) for select, one in found.items()}
     apart = {select: diversity(one) for select, one in found.items()}
     mean = {select: harmonic_mean(kept[select], apart[select]) for select in found}
@@ -324,9 +326,8 @@ def unlikeliness(counterer: Counterer, select: str, place: float) -> float:
     """Return how unlikely sets for some dev rows are."""
     model = Additive()
     question = question_of(counterer.layout, model, DEV[:12], None)
-    found = release_from(
-        counterer, model, question, asked=5, pool=60, select=select, dial=place, seed=0, budget=Budget(2000)
-    )
+    pools = pools_from(counterer, model, question, pool=60, dial=place, seed=0, budget=Budget(2000))
+    found = pools.release(5, selection_of(counterer, select, place))
     return float(counterer.unlikely(found.levels, found.desired[found.row]).mean())
 
 

@@ -25,12 +25,13 @@ from l2c.engine.encode import Encoder
 from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
-from l2c.release.explain import ALREADY, confirm, explain
+from l2c.release.explain import ALREADY, confirm, look
 from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection, choose
 from oracles import everything_allowed, slow_decode, slow_obeys
 from tables import SEEDS, layouts, numeric_axis, random_cells, random_levels, random_question, small_layout
 
+ANY = Selection()
 PLAIN = Manner("median")
 
 
@@ -103,19 +104,20 @@ def released(
     epsilon: float = 0.0,
     place: float = 0.0,
     manner: Manner = PLAIN,
-    selection: Selection | None = None,
+    pool: int | None = None,
+    selection: Selection = ANY,
     expired: Callable[[], bool] = lambda: False,
 ) -> Released:
-    return explain(
+    pools = look(
         question,
         layout=layout,
         blackbox=model,
         proposer=proposer or uniform(layout, question, seed=seed, epsilon=epsilon, place=place),
         manner=manner,
-        asked=asked,
-        selection=selection or Selection(asked),
+        pool=pool or asked,
         budget=Budget(tries, expired),
     )
+    return pools.release(asked, selection)
 
 
 def random_model(layout: Layout, question: Question, rng: np.random.Generator) -> Weighing:
@@ -511,14 +513,13 @@ def test_progress_counts_the_rows_done(monkeypatch):
     monkeypatch.setattr(stage, "BLOCK", 20)
     model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
     question, told = ask(model, layout, [[0.0, 0.0]] * 10), []
-    explain(
+    look(
         question,
         layout=layout,
         blackbox=model,
         proposer=uniform(layout, question),
         manner=PLAIN,
-        asked=5,
-        selection=Selection(5),
+        pool=5,
         budget=Budget(100),
         progress=lambda done, rows: told.append((done, rows)),
     )
@@ -543,17 +544,17 @@ def strange(levels: np.ndarray, desired: np.ndarray) -> np.ndarray:
     return (levels * np.arange(1, levels.shape[1] + 1)).sum(axis=1) * (1.0 + desired) / 7
 
 
-BALANCED = Selection(12, 1.0, 1.5, 0.1, strange)
+BALANCED = Selection(1.0, 1.5, 0.1, strange)
 
 
-@pytest.mark.parametrize("selection", [BALANCED, Selection(12, 0.0, 1.0), Selection(12, 1.0, 0.0, 1e-3, strange)])
+@pytest.mark.parametrize("selection", [BALANCED, Selection(0.0, 1.0), Selection(1.0, 0.0, 1e-3, strange)])
 @pytest.mark.parametrize("place", [0.0, 0.7])
 def test_the_set_of_a_row_is_what_selection_chooses_from_its_first_valid_ones(selection, place):
     layout, rng = small_layout(), np.random.default_rng(1)
     question = random_question(layout, 20, rng)
     model = Weighing(np.array([0.05, -0.01, 0.5, 0.5, 1.0]), 3.0)
     pools = released(layout, question, model, asked=12, place=place)  # all of the first twelve
-    found = released(layout, question, model, asked=4, selection=selection, place=place)
+    found = released(layout, question, model, asked=4, pool=12, selection=selection, place=place)
     assert max(outcome.valid for outcome in found.outcomes) == 12
     differ = 0
     for row, own in enumerate(question.levels):
@@ -578,7 +579,7 @@ def test_the_set_of_a_row_is_what_selection_chooses_from_its_first_valid_ones(se
 def test_a_pool_smaller_than_what_was_asked_is_released_whole():
     model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
     question = ask(model, layout, [[0.0, 0.0], [3.0, 1.0]])
-    found = released(layout, question, model, asked=6, selection=Selection(60, 1.0, 1.5))
+    found = released(layout, question, model, asked=6, pool=60, selection=Selection(1.0, 1.5))
     first, second = found.outcomes
     assert (first.status, first.found, first.valid, first.tries) == ("partial", 4, 4, 7)
     assert first.sentence == "4 of 6 counterfactuals after 7 tries; the schema allows no others"
@@ -590,7 +591,7 @@ def test_a_pool_smaller_than_what_was_asked_is_released_whole():
 
 def test_a_row_with_enough_but_no_full_pool_has_found_what_was_asked():
     model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
-    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=3, selection=Selection(60, 1.0, 1.5))
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=3, pool=60, selection=Selection(1.0, 1.5))
     (outcome,) = found.outcomes
     assert (outcome.status, outcome.found, outcome.valid, outcome.sentence) == (
         "found", 3, 4, "3 different counterfactuals",
@@ -601,10 +602,10 @@ def test_a_row_with_enough_but_no_full_pool_has_found_what_was_asked():
 def test_no_more_than_the_pool_is_kept_and_none_is_no_pool():
     model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
     question = ask(model, layout, [[0.0, 0.0], [0.0, 1.0]])
-    found = released(layout, question, model, asked=2, selection=Selection(3, 1.0, 1.5))
+    found = released(layout, question, model, asked=2, pool=3, selection=Selection(1.0, 1.5))
     assert [outcome.valid for outcome in found.outcomes] == [3, 3]
     never = Weighing(np.array([1.0, 0.0]), 100.0)
-    nothing = released(layout, ask(never, layout, [[0.0, 0.0]]), never, asked=2, selection=Selection(3, 1.0, 1.5))
+    nothing = released(layout, ask(never, layout, [[0.0, 0.0]]), never, asked=2, pool=3, selection=Selection(1.0, 1.5))
     assert (nothing.outcomes[0].status, nothing.outcomes[0].valid, nothing.pooled) == ("infeasible", 0, 0)
 
 
@@ -619,7 +620,15 @@ def test_a_set_from_a_pool_does_not_depend_on_the_other_rows_or_their_order(layo
 
     def sets(rows: np.ndarray) -> Released:
         return released(
-            layout, question.take(rows), model, asked=3, tries=600, place=place, manner=manner, selection=BALANCED
+            layout,
+            question.take(rows),
+            model,
+            asked=3,
+            tries=600,
+            place=place,
+            manner=manner,
+            pool=12,
+            selection=BALANCED,
         )
 
     together, order = sets(np.arange(8)), rng.permutation(8)
@@ -637,7 +646,9 @@ def test_the_block_size_changes_nothing_in_a_set_from_a_pool(monkeypatch, block,
     model = Weighing(np.array([0.05, -0.01, 0.5, 0.5, 1.0]), 4.0)
 
     def sets() -> Released:
-        return released(layout, question, model, asked=4, tries=700, place=place, manner=EVERYTHING, selection=BALANCED)
+        return released(
+            layout, question, model, asked=4, tries=700, place=place, manner=EVERYTHING, pool=12, selection=BALANCED
+        )
 
     in_one = sets()
     assert {outcome.status for outcome in in_one.outcomes} >= {"found", "partial"}
@@ -651,7 +662,16 @@ def test_what_is_released_from_a_pool_is_valid_different_and_obeying_too(layout,
     question = random_question(layout, 5, rng)
     model = random_model(layout, question, rng)
     found = released(
-        layout, question, model, asked=4, tries=300, epsilon=epsilon, place=place, manner=EVERYTHING, selection=BALANCED
+        layout,
+        question,
+        model,
+        asked=4,
+        tries=300,
+        epsilon=epsilon,
+        place=place,
+        manner=EVERYTHING,
+        pool=12,
+        selection=BALANCED,
     )
     for row, levels in enumerate(sets_of(found)):
         assert len(set(levels)) == len(levels) == found.outcomes[row].found == min(4, found.outcomes[row].valid)
@@ -822,7 +842,7 @@ def test_confirming_nothing_is_nothing():
 def test_what_the_model_takes_back_leaves_the_rest_of_the_pool_counted():
     model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
     question = ask(model, layout, [[0.0, 0.0], [0.0, 1.0]])
-    found = released(layout, question, model, asked=2, selection=Selection(4, 1.0, 1.5))
+    found = released(layout, question, model, asked=2, pool=4, selection=Selection(1.0, 1.5))
     assert [outcome.valid for outcome in found.outcomes] == [4, 4]
     again = confirm(found, answers(found, [0.1, 0.8, 0.2, 0.3]))
     assert [(outcome.found, outcome.valid) for outcome in again.outcomes] == [(1, 3), (0, 2)]

@@ -20,7 +20,7 @@ from l2c.engine.networks import Dense
 from l2c.engine.propose import Counterer, Draws
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
-from l2c.release.explain import explain
+from l2c.release.explain import look
 from l2c.release.refine import ELITE_SHARE, EVEN_SHARE, HARD_AFTER, HARD_BELOW, is_hard, refined
 from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection
@@ -136,16 +136,16 @@ def rows_to_unlock() -> Question:
 
 
 def unlocked(question: Question, *, refine: bool, place: float = 0.0, tries: int = 20_000, pool: int = 8) -> Released:
-    return explain(
+    pools = look(
         question,
         layout=HARD,
         blackbox=Lock(),
         proposer=misled(question, place),
         manner=Manner("median", refine=refine),
-        asked=4,
-        selection=Selection(pool, 1.0, 1.5),
+        pool=pool,
         budget=Budget(tries),
     )
+    return pools.release(4, Selection(1.0, 1.5))
 
 
 def sets_of(found: Released) -> list[list[list[int]]]:
@@ -211,17 +211,16 @@ class Noting:
 
 def noted(question: Question, needed: int) -> tuple[Released, list[tuple[int, int]]]:
     proposer = Noting(misled(question))
-    found = explain(
+    pools = look(
         question,
         layout=HARD,
         blackbox=Lock(needed),
         proposer=proposer,
         manner=Manner("median", refine=True),
-        asked=4,
-        selection=Selection(4),
+        pool=4,
         budget=Budget(2500),
     )
-    return found, proposer.said
+    return pools.release(4, Selection()), proposer.said
 
 
 def test_only_a_hard_row_gets_a_law_of_its_own_and_not_before_it_has_drawn_enough():

@@ -15,7 +15,7 @@ from l2c.adapters.bundles import Bundle, read_bundle, write_bundle
 from l2c.adapters.models import FrameModel
 from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
-from l2c.app.fitting import Progress, question_of, release_from
+from l2c.app.fitting import Progress, pools_from, question_of, selection_of
 from l2c.app.requests import Request, checked_request
 from l2c.app.versions import versions
 from l2c.core.blackbox import BlackBox
@@ -151,18 +151,18 @@ class Explainer:
         return Curve(tuple(points))
 
     def _released(self, cells: Cells, request: Request, progress: Progress | None) -> Released:
-        return release_from(
-            self.bundle.counterer,
+        counterer = self.bundle.counterer
+        pools = pools_from(
+            counterer,
             self.blackbox,
             question_of(self.layout, self.blackbox, cells, request.desired),
-            asked=request.n,
             pool=request.pool,
-            select=request.select,
             dial=request.plausibility,
             seed=request.seed,
             budget=Budget(request.tries, _clock(request.seconds)),
             progress=progress,
         )
+        return pools.release(request.n, selection_of(counterer, request.select, request.plausibility))
 
     def _judged_again(self, features: Any) -> Probabilities:
         """Return the original model's answers on the very frame that is released."""

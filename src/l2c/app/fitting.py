@@ -11,14 +11,13 @@ import numpy as np
 
 from l2c.adapters.models import differentiable
 from l2c.core.blackbox import BlackBox, decide
-from l2c.core.explanation import Released
 from l2c.core.layout import Layout
 from l2c.core.method import Question
 from l2c.core.schema import Schema
 from l2c.core.split import dev_rows
 from l2c.core.streams import Streams
 from l2c.core.types import Cells
-from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, RATE_AT_1, RATE_AT_HALF, Dial
+from l2c.engine.dial import FULL_CANDIDATES, FULL_LAW_FROM, HALF_CANDIDATES, RATE_AT_1, RATE_AT_HALF, Dial
 from l2c.engine.discretise import discretise
 from l2c.engine.encode import Encoder
 from l2c.engine.propose import Counterer
@@ -27,7 +26,7 @@ from l2c.engine.reference import fit_reference
 from l2c.errors import DataError, MissingExtraError
 from l2c.evaluate.plausibility import Reference, plausibility
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
-from l2c.release.explain import explain as release
+from l2c.release.explain import Pools, look
 from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection
 
@@ -105,16 +104,16 @@ class _Trial:
     reference: Reference
     seed: int
 
-    def release(self, counterer: Counterer, place: float) -> Released:
-        """Return balanced sets at a place of the dial."""
-        return release_from(
-            counterer, self.blackbox, self.question, asked=TRIAL_SET, pool=TRIAL_POOL, select="balanced",
-            dial=place, seed=self.seed, budget=Budget(20 * TRIAL_POOL),
+    def pools(self, counterer: Counterer, place: float) -> Pools:
+        """Return what is found for the rows at a place of the dial."""
+        return pools_from(
+            counterer, self.blackbox, self.question, pool=TRIAL_POOL, dial=place, seed=self.seed,
+            budget=Budget(20 * TRIAL_POOL),
         )  # fmt: skip
 
     def sets(self, counterer: Counterer) -> tuple[float, float]:
         """Return the sparsity and the diversity of balanced sets at dial 0."""
-        released = self.release(counterer, 0.0)
+        released = self.pools(counterer, 0.0).release(TRIAL_SET, selection_of(counterer, "balanced", 0.0))
         return sparsity(released) or 0.0, diversity(released) or 0.0
 
     def balanced(self, counterer: Counterer) -> Counterer:
@@ -124,23 +123,26 @@ class _Trial:
 
     def dialled(self, counterer: Counterer) -> Counterer:
         """Return the method with its dial settled: weights that rise as long as they buy enough plausibility."""
-        half = self._worth_it(counterer, HALF_CANDIDATES, 0.5, RATE_AT_HALF)
-        full = self._worth_it(counterer, FULL_CANDIDATES, 1.0, RATE_AT_1)
+        # From the middle on proposals are the same; only the choice among them changes.
+        pools = self.pools(counterer, FULL_LAW_FROM)
+        half = self._worth_it(counterer, pools, HALF_CANDIDATES, RATE_AT_HALF)
+        full = self._worth_it(counterer, pools, FULL_CANDIDATES, RATE_AT_1)
         return replace(counterer, dial=Dial(half, full))
 
-    def _worth_it(self, counterer: Counterer, candidates: tuple[float, ...], place: float, rate: float) -> float:
+    def _worth_it(self, counterer: Counterer, pools: Pools, candidates: tuple[float, ...], rate: float) -> float:
         """Return the last candidate before a step that buys too little plausibility for the harmonic mean it costs."""
-        last = self._priced(counterer, candidates[0], place)
+        last = self._priced(counterer, pools, candidates[0])
         for weight, following in pairwise(candidates):
-            step = self._priced(counterer, following, place)
+            step = self._priced(counterer, pools, following)
             if step[1] - last[1] < rate * (last[0] - step[0]):
                 return weight
             last = step
         return candidates[-1]
 
-    def _priced(self, counterer: Counterer, weight: float, place: float) -> tuple[float, float]:
+    def _priced(self, counterer: Counterer, pools: Pools, weight: float) -> tuple[float, float]:
         """Return the harmonic mean and the plausibility of sets chosen with a weight of unlikeliness."""
-        released = self.release(replace(counterer, dial=Dial(weight, weight)), place)
+        weighing = replace(counterer, dial=Dial(weight, weight))
+        released = pools.release(TRIAL_SET, selection_of(weighing, "balanced", 1.0))
         share = plausibility(released, self.reference).share
         return harmonic_mean(sparsity(released), diversity(released)) or 0.0, share or 0.0
 
@@ -192,46 +194,43 @@ def _as_good_as_even(lesson: _Lesson, trial: _Trial) -> tuple[Counterer, str]:
     return trial.balanced(counterer), sentence
 
 
-def release_from(
+def pools_from(
     counterer: Counterer,
     blackbox: BlackBox,
     question: Question,
     *,
-    asked: int,
     pool: int,
-    select: Strategy,
     dial: float,
     seed: int,
     budget: Budget,
     progress: Progress | None = None,
-) -> Released:
-    """Return the release for a batch of rows: proposals at this place of the dial, sets by this strategy."""
+) -> Pools:
+    """Return pools of valid counterfactuals for a batch of rows, proposed at this place of the dial."""
     recipe = counterer.recipe
-    return release(
+    return look(
         question,
         layout=counterer.layout,
         blackbox=blackbox,
         proposer=counterer.proposer(question, Streams.for_rows(question.cells, seed), dial),
         manner=Manner(recipe.decode, recipe.decode_again, recipe.refine),
-        asked=asked,
-        selection=_selection(counterer, pool, select, dial),
+        pool=pool,
         budget=budget,
         progress=progress,
     )
 
 
-def _selection(counterer: Counterer, pool: int, select: Strategy, dial: float) -> Selection:
-    """Return the weights of a strategy."""
+def selection_of(counterer: Counterer, select: Strategy, dial: float) -> Selection:
+    """Return the weights of a strategy at this place of the dial."""
     weight, unlikely = counterer.dial.unlikeliness_weight(dial), counterer.unlikely
     match select:
         case "first":
-            return Selection(pool)
+            return Selection()
         case "balanced":
-            return Selection(pool, 1.0, counterer.balance, weight, unlikely)
+            return Selection(1.0, counterer.balance, weight, unlikely)
         case "diverse":
-            return Selection(pool, 0.0, 1.0, weight, unlikely)
+            return Selection(0.0, 1.0, weight, unlikely)
         case "sparse":
-            return Selection(pool, 1.0, 0.0, TIE_BREAK, unlikely)
+            return Selection(1.0, 0.0, TIE_BREAK, unlikely)
 
 
 TIE_BREAK = 1e-3

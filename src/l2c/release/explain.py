@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,35 +17,62 @@ from l2c.release.search import Budget, Manner, Search, joined, ranks
 from l2c.release.select import Selection
 
 
-def explain(
+@dataclass(frozen=True, slots=True, eq=False)
+class Pools:
+    """What was found for a batch of rows, before sets are chosen from it."""
+
+    question: Question
+    searches: tuple[Search, ...]
+
+    def release(self, asked: int, selection: Selection) -> Released:
+        """Return the release with sets of at most `asked`, each row's counterfactuals together and in order."""
+        first = self.searches[0]
+        sets = [(looked.start, looked.chosen(asked, selection)) for looked in self.searches]
+        found = joined([replace(kept, row=kept.row + start) for start, kept in sets], len(first.layout.axes))
+        return Released(
+            layout=first.layout,
+            classes=first.blackbox.classes,
+            asked=asked,
+            factual=self.question.cells,
+            current=self.question.current,
+            desired=self.question.desired,
+            outcomes=tuple(outcome for looked in self.searches for outcome in _outcomes(looked, asked)),
+            row=found.row,
+            rank=ranks(found.row),
+            levels=found.levels,
+            cells=found.cells,
+            chance=found.chance,
+            valid=np.ones(len(found.row), dtype=bool),
+        )
+
+
+def look(
     question: Question,
     *,
     layout: Layout,
     blackbox: BlackBox,
     proposer: Proposer,
     manner: Manner,
-    asked: int,
-    selection: Selection,
+    pool: int,
     budget: Budget,
     progress: Callable[[int, int], None] | None = None,
-) -> Released:
-    """Return the release for a batch of rows that can all be read.
+) -> Pools:
+    """Return up to `pool` different valid counterfactuals for every row of a batch that can be read.
 
-    Rows that have the desired outcome already are told so; every other row gets up to `asked` different
-    counterfactuals, all of them valid, and an outcome.
+    Rows that have the desired outcome already get none, and are told so.
     """
     rows = len(question.cells)
     searches = []
-    step = max(1, search.BLOCK // selection.pool)
+    step = max(1, search.BLOCK // pool)
     for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
         chunk = question.take(np.arange(start, min(rows, start + step)))
-        looking = Search(layout, chunk, blackbox, proposer, manner, asked, selection, budget, start)
+        looking = Search(layout, chunk, blackbox, proposer, manner, pool, budget, start)
         looking.out_of_time = start > 0 and budget.expired()
         looking.run()
         searches.append(looking)
         if progress:
             progress(start + len(chunk.cells), rows)
-    return _released(question, searches)
+    return Pools(question, tuple(searches))
 
 
 def confirm(released: Released, proba: Probabilities) -> Released:
@@ -77,32 +104,10 @@ def _taken_back(outcome: Outcome, gone: int, asked: int) -> Outcome:
     return replace(_ended(outcome.found - gone, asked, outcome.tries, why), valid=outcome.valid - gone)
 
 
-def _released(question: Question, searches: list[Search]) -> Released:
-    """Return the chunks' findings as one release, each row's counterfactuals together and in order."""
-    first = searches[0]
-    chosen = (replace(kept, row=kept.row + search.start) for search in searches for kept in (search.chosen(),))
-    found = joined(list(chosen), len(first.layout.axes))
-    return Released(
-        layout=first.layout,
-        classes=first.blackbox.classes,
-        asked=first.asked,
-        factual=question.cells,
-        current=question.current,
-        desired=question.desired,
-        outcomes=tuple(outcome for search in searches for outcome in _outcomes(search)),
-        row=found.row,
-        rank=ranks(found.row),
-        levels=found.levels,
-        cells=found.cells,
-        chance=found.chance,
-        valid=np.ones(len(found.row), dtype=bool),
-    )
-
-
 ALREADY = Outcome("already", "the model already gives the desired outcome; nothing has to change")
 
 
-def _outcomes(search: Search) -> Iterator[Outcome]:
+def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
     cut_short = search.out_of_time & (search.drawn < search.budget.tries)
     counts = (search.valid.tolist(), search.judged.tolist(), search.different.tolist())
     for already, exhausted, late, valid, tries, different in zip(
@@ -116,11 +121,11 @@ def _outcomes(search: Search) -> Iterator[Outcome]:
             sentence = sentence if tries else "the schema allows this row no change at all"
             yield Outcome("infeasible", sentence, 0, tries)
         elif exhausted:
-            yield _ended(valid, search.asked, tries, "; the schema allows no others")
+            yield _ended(valid, asked, tries, "; the schema allows no others")
         elif late:
-            yield _ended(valid, search.asked, tries, "; the time budget ended")
+            yield _ended(valid, asked, tries, "; the time budget ended")
         else:
-            yield _ended(valid, search.asked, tries, "; allow more tries, or let more features move")
+            yield _ended(valid, asked, tries, "; allow more tries, or let more features move")
 
 
 def _ended(valid: int, asked: int, tries: int, why: str) -> Outcome:

@@ -74,7 +74,8 @@ class Kept:
 class Search:
     """The search for one chunk of rows: what each has drawn, asked and found so far.
 
-    `start` is the position of the chunk's first row in the batch, for which the proposer speaks.
+    `pool` is how many valid ones each row looks for; `start` is the position of the chunk's first row in the batch,
+    for which the proposer speaks.
     """
 
     layout: Layout
@@ -82,8 +83,7 @@ class Search:
     blackbox: BlackBox
     proposer: Proposer
     manner: Manner
-    asked: int
-    selection: Selection
+    pool: int
     budget: Budget
     start: int
     drawn: Int64[np.ndarray, " rows"] = field(init=False)
@@ -117,10 +117,10 @@ class Search:
     @property
     def pending(self) -> np.ndarray:
         hopeful = ~self.already & ~self.exhausted & (self.drawn < self.budget.tries)
-        return np.flatnonzero(hopeful & (self.valid < self.selection.pool))
+        return np.flatnonzero(hopeful & (self.valid < self.pool))
 
     def run(self) -> None:
-        """Go on until every row has what was asked, or its budget has ended."""
+        """Go on until every row has its pool, or its budget has ended."""
         while len(pending := self.pending) and not self.out_of_time:
             if self.manner.refine:
                 self._single_out(pending)
@@ -132,7 +132,7 @@ class Search:
 
     def next_draws(self, rows: np.ndarray) -> Int64[np.ndarray, " rows"]:
         """Return how many more each row should draw, from its own success so far."""
-        wanted = self.selection.pool - self.valid[rows]
+        wanted = self.pool - self.valid[rows]
         success = (self.valid[rows] + 0.5) / (self.drawn[rows] + 1.0)
         more = np.where(self.drawn[rows] == 0, wanted, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
         at_most = np.where(self.hard[rows], HARD_ROUND, np.maximum(np.maximum(4 * self.drawn[rows], 64), wanted))
@@ -207,7 +207,7 @@ class Search:
         found = np.flatnonzero(good)
         # Rows stand together and in the order of drawing: the place within its row is a running count.
         place = np.arange(len(found)) - np.searchsorted(row[found], row[found], side="left")
-        found = found[place < self.selection.pool - self.valid[row[found]]]
+        found = found[place < self.pool - self.valid[row[found]]]
         self.valid += np.bincount(row[found], minlength=len(self.valid))
         self.kept.append(Kept(row[found], levels[found], values[found], chance[found]))
 
@@ -240,19 +240,18 @@ class Search:
             good[bad] = valid
             values[bad[valid]], chance[bad[valid]] = others[valid], probability[valid]
 
-    def chosen(self) -> Kept:
+    def chosen(self, asked: int, selection: Selection) -> Kept:
         """Return the set of every row, rows together and in the order to be read."""
         kept = joined(self.kept, len(self.layout.axes))
-        if self.selection.pool <= self.asked or not len(kept.row):
+        if self.pool <= asked or not len(kept.row):
             return kept
         place = ranks(kept.row) - 1
-        shape = (len(self.question.cells), self.selection.pool)
-        position = np.full(shape, -1)
+        position = np.full((len(self.question.cells), self.pool), -1)
         position[kept.row, place] = np.arange(len(kept.row))
         own, desired = self.question.levels[kept.row], self.question.desired[kept.row]
-        worth = np.zeros(shape)
-        worth[kept.row, place] = self.selection.worth(kept.levels, own, desired)
-        order = choose(kept.levels[position], position >= 0, worth, self.asked, self.selection.distance)
+        worth = np.zeros(position.shape)
+        worth[kept.row, place] = selection.worth(kept.levels, own, desired)
+        order = choose(kept.levels[position], position >= 0, worth, asked, selection.distance)
         picked = np.where(order >= 0, np.take_along_axis(position, np.maximum(order, 0), axis=1), -1)
         return kept.take(picked[picked >= 0])
 

@@ -24,8 +24,6 @@ class Selection:
 
     Parameters
     ----------
-    pool
-        How many valid ones to look for; the number asked for means that there is nothing to choose.
     sparsity, distance
         The weights of the share of features kept, and of the mean pairwise distance (λ).
     unlikeliness
@@ -34,7 +32,6 @@ class Selection:
         From levels and desired classes to how unlikely each counterfactual is.
     """
 
-    pool: int
     sparsity: float = 1.0
     distance: float = 0.0
     unlikeliness: float = 0.0
