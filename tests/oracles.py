@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import product
 
@@ -26,9 +28,16 @@ def slow_obeys(layout: Layout, before: Sequence[int], after: Sequence[int], valu
             return False
         if feature.high is not None and value > feature.high:
             return False
+        if feature.numeric and bisect_left(axis.cuts, value) != now:  # the range has no value of this bin
+            return False
     for rule in layout.schema.rules:
         cause, effect = layout.schema.index(rule.cause), layout.schema.index(rule.effect)
-        if after[cause] > before[cause] and not after[effect] > before[effect]:
+        cause_rises, effect_rises = after[cause] > before[cause], after[effect] > before[effect]
+        if rule.how == "must_rise" and cause_rises and not effect_rises:
+            return False
+        if rule.how == "must_not_fall" and cause_rises and after[effect] < before[effect]:
+            return False
+        if rule.how == "only_if" and effect_rises and not cause_rises:
             return False
     return True
 
@@ -44,6 +53,14 @@ def everything_allowed(layout: Layout, cells: Sequence[float], decode: Decode) -
 def slow_decode(
     layout: Layout, before: Sequence[int], after: Sequence[int], cells: Sequence[float], decode: Decode
 ) -> list[float]:
-    """Return the values of one proposal."""
-    stands = [[*getattr(axis, decode), float("nan")] for axis in layout.axes]
-    return [cells[i] if was == now else stands[i][now] for i, (was, now) in enumerate(zip(before, after, strict=True))]
+    """Return the values of one proposal: what stands for each new level, brought inside the declared range."""
+    values = list(cells)
+    for i, (feature, axis) in enumerate(zip(layout.schema.features, layout.axes, strict=True)):
+        if before[i] == after[i]:
+            continue
+        value = [*getattr(axis, decode), math.nan][after[i]]
+        low, high = (-math.inf if feature.low is None else feature.low, feature.high)
+        if feature.numeric and not math.isnan(value):
+            value = min(max(value, low), math.inf if high is None else high)
+        values[i] = value
+    return values

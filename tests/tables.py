@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from l2c.core.feature import Feature, Kind, Moves
-from l2c.core.layout import Axis, Layout, categorical_axis
+from l2c.core.goal import Goal
+from l2c.core.layout import Axis, Decode, Layout, categorical_axis
+from l2c.core.limits import Limits
 from l2c.core.method import Question
-from l2c.core.rules import Implies
+from l2c.core.rules import How, Implies
 from l2c.core.schema import Schema
-from l2c.core.types import Cells, Levels
+from l2c.core.types import Cells, Levels, Mask
 
 KINDS: tuple[Kind, ...] = ("numeric", "ordinal", "categorical", "binary")
 MOVES: tuple[Moves, ...] = ("both", "rises", "falls", "never")
+HOWS: tuple[How, ...] = ("must_rise", "must_not_fall", "only_if")
 
 GAPS = st.floats(0.25, 20.0)
 INSIDE = st.floats(0.01, 1.0)
@@ -68,6 +74,15 @@ def described_axes(
 
 
 @st.composite
+def priced(draw: st.DrawFn, feature: Feature) -> Feature:
+    """The feature with costs of every sort: for touching it, for each unit or step up and down, for its levels."""
+    cost = draw(st.sampled_from([0.0, 0.5, 1.0, 4.0]))
+    up, down = (draw(st.sampled_from([0.0, 0.5, 2.0])) if feature.ordered else 0.0 for _ in range(2))
+    each = tuple(float(code % 3) for code in range(len(feature.levels))) if draw(st.booleans()) else ()
+    return replace(feature, cost=cost, cost_up=up, cost_down=down, level_costs=each)
+
+
+@st.composite
 def layouts(
     draw: st.DrawFn,
     *,
@@ -76,22 +91,38 @@ def layouts(
     ranges: bool = True,
     gaps: bool = True,
     rules: bool = True,
+    hows: tuple[How, ...] = ("must_rise",),
+    ruled: bool = False,
+    costs: bool = False,
 ) -> Layout:
-    """Layouts of one to `most` features, of all kinds and moves; the first feature may always move."""
+    """Layouts of one to `most` features, of all kinds and moves; the first feature may always move.
+
+    There may be up to two rules, of the sorts in `hows`; with `ruled` there is one at least.
+    """
     mobile = tuple(move for move in moves if move != "never")
-    count = draw(st.integers(1, most))
+    count = draw(st.integers(2 if ruled else 1, most))
     parts = [
         draw(described_axes(f"f{i}", moves=moves if i else mobile, ranges=ranges, gaps=gaps)) for i in range(count)
     ]
-    features = tuple(feature for feature, _ in parts)
+    features = tuple(draw(priced(feature)) if costs else feature for feature, _ in parts)
     links = [
-        Implies(cause.name, effect.name)
+        Implies(cause.name, effect.name, how)
         for i, cause in enumerate(features)
         for effect in features[i + 1 :]
-        if cause.ordered and effect.ordered and (effect.may_rise or not cause.may_rise)
+        for how in hows
+        if cause.ordered and effect.ordered and _can_be_kept(cause, effect, how)
     ]
-    chosen = tuple(draw(st.lists(st.sampled_from(links), max_size=2, unique=True))) if rules and links else ()
+    assume(links or not ruled)
+    some = st.lists(st.sampled_from(links), min_size=int(ruled), max_size=2, unique=True)
+    chosen = tuple(draw(some)) if rules and links else ()
     return Layout(Schema(features, rules=chosen), tuple(axis for _, axis in parts))
+
+
+def _can_be_kept(cause: Feature, effect: Feature, how: How) -> bool:
+    """Return whether a rule leaves a feature that may rise a way to do so; a schema refuses it otherwise."""
+    if how == "must_rise":
+        return effect.may_rise or not cause.may_rise
+    return how == "must_not_fall" or cause.may_rise or not effect.may_rise
 
 
 def random_cells(layout: Layout, rows: int, rng: np.random.Generator) -> Cells:
@@ -114,10 +145,36 @@ def random_levels(layout: Layout, shape: tuple[int, ...], rng: np.random.Generat
     return rng.integers(0, layout.sizes, (*shape, len(layout.axes))).astype(np.int16)
 
 
-def random_question(layout: Layout, rows: int, rng: np.random.Generator) -> Question:
+def question_for(
+    layout: Layout,
+    cells: Cells,
+    *,
+    current: Sequence[int] | np.ndarray | int = 0,
+    desired: Sequence[int] | np.ndarray | int = 1,
+    decode: Decode = "auto",
+    limits: Limits | Sequence[tuple[Limits, Mask]] = (),
+) -> Question:
+    """Return the question of rows that are surely of one class and should be of another.
+
+    Limits alone are for all rows; otherwise each comes with the rows that it is for.
+    """
+    now, wanted = (np.broadcast_to(np.asarray(classes, dtype=np.int64), len(cells)) for classes in (current, desired))
+    classes = max(2, int(max(now.max(initial=0), wanted.max(initial=0))) + 1)
+    asked = [(limits, np.ones(len(cells), dtype=bool))] if isinstance(limits, Limits) else limits
+    goal = Goal.of_classes(wanted, classes)
+    return Question.of(layout, cells, np.eye(classes)[now], goal, decode=decode, limits=asked)
+
+
+def random_question(
+    layout: Layout,
+    rows: int,
+    rng: np.random.Generator,
+    *,
+    decode: Decode = "auto",
+    limits: Limits | Sequence[tuple[Limits, Mask]] = (),
+) -> Question:
     """Return random rows of class 0 that should be of class 1."""
-    cells = random_cells(layout, rows, rng)
-    return Question(cells, layout.levels(cells), np.zeros(rows, dtype=np.int64), np.ones(rows, dtype=np.int64))
+    return question_for(layout, random_cells(layout, rows, rng), decode=decode, limits=limits)
 
 
 def small_layout() -> Layout:

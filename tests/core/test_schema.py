@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from core.schemas import schemas
 from l2c.core.binning import Edges, EqualFrequency, MinimalEntropy, Tree
 from l2c.core.feature import Feature
 from l2c.core.inference import FEW_VALUES, MANY_TEXTS
+from l2c.core.limits import Limits
 from l2c.core.rules import Implies
 from l2c.core.schema import Schema
 from l2c.core.table import Column, Summary
@@ -89,7 +90,9 @@ def test_what_is_asked_for_reaches_the_features() -> None:
         ordinal={"job": ["smith", "nurse", "clerk"]},
         bins={"age": 6, "pay": MinimalEntropy()},
         costs={"job": 3.0},
+        limits=Limits(lock=["sick"], max_changes=3),
     )
+    assert schema.limits == Limits(lock=["sick"], max_changes=3)
     assert [schema[name].moves for name in ("sex", "age", "children", "job")] == ["never", "rises", "falls", "both"]
     assert [schema[name].role for name in ("age", "pay", "job")] == ["quasi", "sensitive", "plain"]
     assert (schema["job"].kind, schema["job"].levels) == ("ordinal", ("smith", "nurse", "clerk"))
@@ -217,6 +220,18 @@ def test_an_edit_is_checked() -> None:
             {"kind": "categorical", "levels": ("a", "b"), "moves": "rises"},
             "it rises, but a categorical feature has no order; declare it ordinal",
         ),
+        ({"cost_up": -1}, "a cost is a number of at least 0, not -1"),
+        ({"cost_down": np.nan}, "a cost is a number of at least 0, not nan"),
+        (
+            {"kind": "ordinal", "levels": (1, 2), "level_costs": (0, np.inf)},
+            "a cost is a number of at least 0, not inf",
+        ),
+        ({"kind": "ordinal", "levels": (1, 2), "level_costs": (0,)}, "1 level costs for 2 levels"),
+        ({"level_costs": (1, 2)}, "2 level costs for 0 levels"),
+        (
+            {"kind": "categorical", "levels": ("a", "b"), "cost_down": 1},
+            "cost_up and cost_down need an order, and it is categorical; use level_costs",
+        ),
     ],
 )
 def test_a_contradiction_in_a_feature_is_told(changes: dict[str, Any], problem: str) -> None:
@@ -243,14 +258,17 @@ def test_something_must_be_free_to_move() -> None:
     assert problems_of(Schema, (fixed,)) == [
         "nothing may move: every feature is immutable, so no counterfactual can exist"
     ]
+    assert problems_of(Schema, (fixed, PAY), limits=Limits(lock=["pay"])) == [
+        "nothing may move: every feature is immutable or locked, so no counterfactual can exist"
+    ]
 
 
 # Contradictions between rules
 
 
-def ruled(*rules: tuple[str, str], **moves: str) -> Schema:
+def ruled(*rules: tuple[str, ...], lock: Sequence[str] = (), **moves: str) -> Schema:
     described = [Feature(name=name, kind="numeric", moves=moves.get(name, "both")) for name in "abcd"]
-    return Schema((*described, JOB), rules=tuple(Implies(*rule) for rule in rules))
+    return Schema((*described, JOB), rules=tuple(Implies(*rule) for rule in rules), limits=Limits(lock=lock))
 
 
 def test_a_rule_is_about_features_that_can_rise() -> None:
@@ -268,6 +286,36 @@ def test_an_effect_that_may_not_rise_contradicts_a_cause_that_may(effect: str) -
     assert ruled(("a", "b"), a="falls", b=effect).rules == (Implies("a", "b"),)
 
 
+def test_a_locked_effect_contradicts_a_cause_that_may_rise() -> None:
+    expected = "rule 'if a rises, b rises': 'b' may not rise, so 'a' never can; let 'b' rise, or declare 'a' immutable"
+    assert problems_of(ruled, ("a", "b"), lock=["b"]) == [expected]
+    assert ruled(("a", "b"), lock=["a", "b"]).limits.lock == ("a", "b")
+    assert ruled(("a", "b"), lock=["a"]).limits.lock == ("a",)
+
+
+@pytest.mark.parametrize("cause", ["falls", "never", "locked"])
+def test_an_effect_that_rises_only_with_a_cause_that_may_not_is_told(cause: str) -> None:
+    expected = (
+        "rule 'b rises only if a rises': 'a' may not rise, so 'b' never can; let 'a' rise, or declare 'b' immutable"
+    )
+    moves, lock = ({}, ["a"]) if cause == "locked" else ({"a": cause}, [])
+    assert problems_of(ruled, ("a", "b", "only_if"), lock=lock, **moves) == [expected]
+    assert len(ruled(("a", "b", "only_if"), lock=lock, **moves | {"b": "falls"}).rules) == 1
+
+
+def test_an_effect_that_may_not_rise_need_not_fall() -> None:
+    assert len(ruled(("a", "b", "must_not_fall"), b="never").rules) == 1
+    assert len(ruled(("a", "b", "must_not_fall"), lock=["b"]).rules) == 1
+
+
+def test_a_rule_of_an_unknown_sort_is_told() -> None:
+    assert problems_of(ruled, ("a", "b", "must_fall"), ("a", "b", "onlyif")) == [
+        "rule from 'a' to 'b': how is one of must_rise, must_not_fall, only_if, not 'must_fall'; "
+        "did you mean 'must_not_fall'?",
+        "rule from 'a' to 'b': how is one of must_rise, must_not_fall, only_if, not 'onlyif'; did you mean 'only_if'?",
+    ]
+
+
 @pytest.mark.parametrize(
     ("rules", "circle"),
     [
@@ -275,9 +323,10 @@ def test_an_effect_that_may_not_rise_contradicts_a_cause_that_may(effect: str) -
         ([("a", "b"), ("b", "a")], "a → b → a"),
         ([("d", "a"), ("a", "b"), ("b", "c"), ("c", "a")], "a → b → c → a"),
         ([("a", "d"), ("a", "b"), ("b", "c"), ("c", "b")], "b → c → b"),
+        ([("a", "b", "must_not_fall"), ("b", "a", "only_if")], "a → b → a"),
     ],
 )
-def test_rules_that_go_round_in_a_circle_are_told(rules: list[tuple[str, str]], circle: str) -> None:
+def test_rules_that_go_round_in_a_circle_are_told(rules: list[tuple[str, ...]], circle: str) -> None:
     assert problems_of(ruled, *rules) == [f"the rules go round in a circle: {circle}"]
 
 
@@ -299,13 +348,121 @@ def test_a_long_ladder_of_rules_is_walked_once() -> None:
     assert Schema(tuple(Feature(name=name, kind="numeric") for name in names), rules=rules).rules == rules
 
 
+# Standing limits
+
+
+def test_every_contradiction_is_told_at_once_with_its_names() -> None:
+    hours = Feature(name="hours", kind="numeric", low=0, high=80)
+    rules = (
+        Implies("education", "age"),
+        Implies("age", "job"),
+        Implies("pay", "hours", "only_if"),
+        Implies("hours", "pay", "must_not_fall"),
+    )
+    limits = Limits(
+        lock=["age", "jop"],
+        permit={"hours": (45, 20), "job": ["clerk", "smit"]},
+        forbid={"education": [("school", "colege")]},
+        where=["hours <= was.hour + 10", "pay >"],
+    )
+    assert problems_of(Schema, (AGE, PAY, JOB, EDUCATION, hours), rules=rules, limits=limits) == [
+        "rule 'if education rises, age rises': 'age' may not rise, so 'education' never can; "
+        "let 'age' rise, or declare 'education' immutable",
+        "rule 'if age rises, job rises': 'job' is categorical and cannot rise; declare it ordinal",
+        "the rules go round in a circle: pay → hours → pay",
+        "lock: there is no feature 'jop'; did you mean 'job'?",
+        "permit 'hours': the range 45 to 20 is empty",
+        "permit 'job': 'smit' is none of its levels, 'clerk', 'nurse', 'smith'; did you mean 'smith'?",
+        "forbid 'education': 'colege' is none of its levels, 'school', 'college'; did you mean 'college'?",
+        "where: there is no feature 'hour'; did you mean 'hours'?\n  hours <= was.hour + 10\n               ^^^^",
+        "where: expected a value, but the expression ends\n  pay >\n       ^",
+    ]
+
+
+def test_limits_on_a_feature_that_is_itself_wrong_are_told_beside_it() -> None:
+    broken = Feature(name="x", kind="ordinal", levels=(1, 2), high=3)
+    odd = Feature(name="y", kind="numerc")
+    limits = Limits(permit={"x": {"from": 2, "to": 1}, "y": (1, 2)}, where="y > 3")
+    assert problems_of(Schema, (broken, odd, AGE), limits=limits) == [
+        "feature 'x': a range (low, high) is for numeric features",
+        "feature 'y': 'numerc' is none of numeric, ordinal, categorical, binary; did you mean 'numeric'?",
+        "permit 'x': the range 2 to 1 is empty",
+        "permit 'y': 1 is none of its levels, ",
+        "permit 'y': 2 is none of its levels, ",
+    ]
+
+
+def test_an_edit_keeps_the_limits_and_is_checked_against_them() -> None:
+    schema = Schema((AGE, JOB), limits=Limits(permit={"job": ["smith"]}))
+    assert schema.edit("age", unit="years").limits == schema.limits
+    assert problems_of(schema.edit, "job", levels=("clerk", "nurse")) == [
+        "permit 'job': 'smith' is none of its levels, 'clerk', 'nurse'"
+    ]
+
+
+def test_all_of_it_is_read_back_in_plain_words() -> None:
+    schema = Schema(
+        (
+            Feature(name="age", kind="numeric", moves="rises", low=18, unit="year", cost_up=2),
+            Feature(name="pay", kind="numeric", high=9000, cost=0),
+            Feature(name="debt", kind="numeric", moves="falls", low=0, high=500.5, cost_down=0.25),
+            Feature(name="sex", kind="binary", levels=("f", "m"), moves="never"),
+            Feature(name="job", kind="categorical", levels=("clerk", "nurse"), level_costs=(0, 1.5)),
+            Feature(name="grade", kind="ordinal", levels=(1, 2, 3), cost=2.5, cost_up=1, labels=("c", "b", "a")),
+            Feature(name="zone", kind="ordinal", levels=(1, 2), labels=("in", "out"), level_costs=(3, 0)),
+        ),
+        rules=(
+            Implies("grade", "age"),
+            Implies("grade", "pay", "must_not_fall"),
+            Implies("grade", "zone", "only_if"),
+        ),
+        limits=Limits(
+            lock="debt",
+            permit={"age": (18, 30), "grade": [1, 3], "zone": {"from": 2}},
+            forbid={"job": [("nurse", "*")]},
+            where="pay <= was.pay + 100",
+            max_changes=1,
+            max_cost=12.5,
+        ),
+    )
+    assert schema.sentences() == [
+        "age may only rise",
+        "debt may only fall",
+        "sex never changes",
+        "age is proposed 18 or more",
+        "pay is proposed at most 9000",
+        "debt is proposed 0 to 500.5",
+        "if grade rises, age rises",
+        "if grade rises, pay does not fall",
+        "zone rises only if grade rises",
+        "each year that age goes up costs 2",
+        "changing pay costs 0",
+        "each unit that debt goes down costs 0.25",
+        "becoming a level of job costs: clerk 0, nurse 1.5",
+        "changing grade costs 2.5",
+        "each level that grade goes up costs 1",
+        "becoming a level of zone costs: in 3, out 0",
+        "debt stays as it is",
+        "age may become 18 to 30",
+        "grade may become 1 or 3",
+        "zone may become 2 or more",
+        "job may not go from nurse to anything",
+        "always pay <= was.pay + 100",
+        "at most 1 feature changes",
+        "a change costs at most 12.5",
+    ]
+    assert Schema((AGE, JOB)).sentences() == []
+
+
 # Plain data
 
 
 @settings(max_examples=200, deadline=None)
 @given(schemas())
 def test_any_schema_is_read_back_equal_from_plain_data(schema: Schema) -> None:
-    assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+    read = Schema.from_dict(json.loads(json.dumps(schema.to_dict())))
+    assert read == schema
+    assert repr(read.limits) == repr(schema.limits)
 
 
 def test_plain_data_leaves_out_what_is_at_its_default() -> None:
@@ -323,6 +480,26 @@ def test_plain_data_leaves_out_what_is_at_its_default() -> None:
     }
 
 
+def test_rules_limits_and_costs_are_plain_data_too() -> None:
+    priced = Feature(name="pay", kind="numeric", cost_up=0.5, cost_down=2)
+    job = Feature(name="job", kind="categorical", levels=("clerk", "nurse"), level_costs=(0, 1.5))
+    limits = Limits(permit={"pay": (20, None)}, forbid={"job": [("*", "clerk")]}, max_changes=2)
+    schema = Schema((AGE, priced, job), rules=(Implies("pay", "age", "only_if"),), limits=limits)
+    data: dict[str, Any] = schema.to_dict()
+    assert data["rules"] == [{"cause": "pay", "effect": "age", "how": "only_if"}]
+    assert data["limits"] == {
+        "permit": {"pay": {"from": 20}},
+        "forbid": {"job": [["*", "clerk"]]},
+        "max_changes": 2,
+    }
+    binning = {"method": "equal_frequency", "at_most": 4}
+    assert data["features"][1:] == [
+        {"name": "pay", "kind": "numeric", "cost_up": 0.5, "cost_down": 2, "binning": binning},
+        {"name": "job", "kind": "categorical", "levels": ["clerk", "nurse"], "level_costs": [0, 1.5]},
+    ]
+    assert Schema.from_dict(data) == schema
+
+
 def described(**item: Any) -> dict[str, Any]:
     return {"features": [{"name": "x", "kind": "numeric"} | item]}
 
@@ -336,6 +513,21 @@ def described(**item: Any) -> dict[str, Any]:
         ({"rules": "age"}, "rules must be a list of tables"),
         ({"rules": [{"cause": "a"}]}, "rule 0: expected cause and effect, the names of two features"),
         ({"rules": [{"cause": "a", "effect": 3}]}, "rule 0: expected cause and effect, the names of two features"),
+        (
+            {"rules": [{"cause": "a", "effect": "b", "hw": "only_if"}]},
+            "rule 0: expected cause and effect, the names of two features",
+        ),
+        (
+            {"rules": [{"cause": "a", "effect": "b", "how": "only if"}]},
+            "rule 0: how is one of must_rise, must_not_fall, only_if, not 'only if'; did you mean 'only_if'?",
+        ),
+        (
+            {"rules": [{"cause": "a", "effect": "b", "how": ["only_if"]}]},
+            "rule 0: how is one of must_rise, must_not_fall, only_if, not ['only_if']; did you mean 'only_if'?",
+        ),
+        ({"limits": 3}, "limits must be a table, not 3"),
+        ({"limits": {"locks": ["a"]}}, "limits have no 'locks'; did you mean 'lock'?"),
+        ({"limits": {"max_changes": 0}}, "max_changes must be a whole number of at least 1, not 0"),
         ({"target": 3}, "target must be a column's name, not 3"),
         ({"features": [{"kind": "numeric"}]}, "feature 0: 'name' is missing"),
         ({"features": [{"name": "x"}]}, "feature 'x': 'kind' is missing"),
@@ -343,6 +535,12 @@ def described(**item: Any) -> dict[str, Any]:
         (described(integer="yes"), "feature 'x': integer cannot be 'yes'"),
         (described(cost=True), "feature 'x': cost cannot be True"),
         (described(levels="ab"), "feature 'x': levels cannot be 'ab'"),
+        (described(levels=3), "feature 'x': levels cannot be 3"),
+        (described(labels=True), "feature 'x': labels cannot be True"),
+        (described(level_costs=1.5), "feature 'x': level_costs cannot be 1.5"),
+        (described(level_costs=[1, "a"]), "feature 'x': level_costs must be numbers"),
+        (described(level_costs=[True]), "feature 'x': level_costs must be numbers"),
+        (described(cost_up="1"), "feature 'x': cost_up cannot be '1'"),
         (described(levels=[["a"]]), "feature 'x': levels must be texts, numbers or booleans"),
         (described(labels=[1]), "feature 'x': labels must be texts"),
         (

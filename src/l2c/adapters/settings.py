@@ -18,6 +18,9 @@ from l2c.errors import SchemaError
 _WIDTH = 100
 """A list that fits in a line of this width is written in one."""
 
+_LIST = re.compile(r"^( *)(.+ = )?\[\n((?:\1    .+,\n)+)\1\](,?)$", re.MULTILINE)
+"""A list as tomli_w writes it, each item on its own line; lists inside it are already in one."""
+
 
 def dump_schema(schema: Schema) -> str:
     """Return a schema as TOML: the target and the rules, then a table for each feature.
@@ -78,10 +81,14 @@ def _feature_tables(feature: Feature) -> Iterator[str]:
 
 def _toml(data: Mapping[str, Any]) -> str:
     """Return plain data as TOML, with short lists in one line: tomli_w gives every item its own."""
-    return re.sub(r"^(.+ = )\[\n((?:    .+,\n)+)\]$", _one_line, tomli_w.dumps(data), flags=re.MULTILINE)
+    before, text = "", tomli_w.dumps(data)
+    while before != text:  # from the inner lists to the outer ones
+        before, text = text, _LIST.sub(_one_line, text)
+    return text
 
 
 def _one_line(found: re.Match[str]) -> str:
-    items = " ".join(line.strip() for line in found[2].split("\n")).rstrip(", ")
-    line = f"{found[1]}[{items}]"
+    indent, key, items, comma = found.groups(default="")
+    inside = " ".join(line.strip() for line in items.split("\n")).rstrip(", ")
+    line = f"{indent}{key}[{inside}]{comma}"
     return line if len(line) <= _WIDTH else found[0]

@@ -72,13 +72,30 @@ def plain_labels(classes: Iterable[Any]) -> tuple[Label, ...]:
     return tuple(label.item() if isinstance(label, np.generic) else label for label in classes)
 
 
-def decide(proba: Probabilities) -> Int64[np.ndarray, " rows"]:
+def threshold_of(blackbox: BlackBox) -> float | None:
+    """Return the probability above which a model of two classes decides for the second; None for the likelier one."""
+    threshold: float | None = getattr(blackbox, "threshold", None)
+    return threshold
+
+
+def decide(proba: Probabilities, threshold: float | None = None) -> Int64[np.ndarray, " rows"]:
     """Return the class that the model puts each row in: the most probable, the first of equals.
+
+    With a threshold, it is the second class where its probability is above.
 
     >>> decide(np.array([[0.3, 0.7], [0.5, 0.5]]))
     array([1, 0])
+    >>> decide(np.array([[0.6, 0.4], [0.7, 0.3]]), threshold=0.3)
+    array([1, 0])
     """
-    return proba.argmax(axis=1)
+    return proba.argmax(axis=1) if threshold is None else (proba[:, 1] > threshold).astype(np.int64)
+
+
+def class_of(blackbox: BlackBox, cells: Cells) -> Int64[np.ndarray, " rows"]:
+    """Return the class that a model puts each row in, by its own threshold; for no rows it is not asked."""
+    if not len(cells):
+        return np.empty(0, dtype=np.int64)
+    return decide(blackbox.proba(cells), threshold_of(blackbox))
 
 
 def puts_in(proba: Probabilities, desired: Int64[np.ndarray, " rows"]) -> Mask:

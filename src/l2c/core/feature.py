@@ -44,7 +44,11 @@ class Feature:
     binning
         How numbers become levels.
     cost
-        The relative effort of changing this feature.
+        The relative effort of changing this feature at all.
+    cost_up, cost_down
+        What each unit of a number, or each step of an ordered level, adds to it on the way up and on the way down.
+    level_costs
+        What each level adds when it is taken on; for features that are not numeric.
 
     Examples
     --------
@@ -66,9 +70,12 @@ class Feature:
     missing: bool = False
     binning: Binning = field(default_factory=EqualFrequency)
     cost: float = 1.0
+    cost_up: float = 0.0
+    cost_down: float = 0.0
+    level_costs: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("levels", "labels"):
+        for name in ("levels", "labels", "level_costs"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     @property
@@ -110,8 +117,16 @@ class Feature:
             yield from self._level_problems(here)
         if self.moves in ("rises", "falls") and not self.ordered:
             yield f"{here}: it {self.moves}, but a categorical feature has no order; declare it ordinal"
-        if not (np.isfinite(self.cost) and self.cost >= 0):
-            yield f"{here}: a cost is a number of at least 0, not {self.cost}"
+        yield from self._cost_problems(here)
+
+    def _cost_problems(self, here: str) -> Iterator[str]:
+        for cost in (self.cost, self.cost_up, self.cost_down, *self.level_costs):
+            if not (np.isfinite(cost) and cost >= 0):
+                yield f"{here}: a cost is a number of at least 0, not {cost}"
+        if (self.cost_up or self.cost_down) and not self.ordered:
+            yield f"{here}: cost_up and cost_down need an order, and it is categorical; use level_costs"
+        if self.level_costs and len(self.level_costs) != len(self.levels):
+            yield f"{here}: {len(self.level_costs)} level costs for {len(self.levels)} levels"
 
     def _level_problems(self, here: str) -> Iterator[str]:
         if not self.levels:
@@ -126,6 +141,18 @@ class Feature:
             yield f"{here}: a binary feature has 2 levels, not {len(self.levels)}"
         if self.low is not None or self.high is not None:
             yield f"{here}: a range (low, high) is for numeric features"
+
+    def cost_sentences(self) -> Iterator[str]:
+        """Yield what a change of this feature costs, in words, where it is not just 1."""
+        step = self.unit or ("unit" if self.numeric else "level")
+        if self.cost != 1:
+            yield f"changing {self.name} costs {self.cost:g}"
+        for cost, way in ((self.cost_up, "up"), (self.cost_down, "down")):
+            if cost:
+                yield f"each {step} that {self.name} goes {way} costs {cost:g}"
+        if self.level_costs:
+            levels = ", ".join(f"{self.text(code)} {cost:g}" for code, cost in enumerate(self.level_costs))
+            yield f"becoming a level of {self.name} costs: {levels}"
 
     def to_dict(self) -> dict[str, object]:
         """Return the feature as plain data, without what is at its default."""
@@ -143,7 +170,8 @@ class Feature:
 _FIELD_TYPES: dict[str, tuple[type, ...]] = {
     "name": (str,), "kind": (str,), "levels": (list,), "moves": (str,), "role": (str,), "label": (str,),
     "unit": (str,), "labels": (list,), "integer": (bool,), "low": (int, float), "high": (int, float),
-    "missing": (bool,), "binning": (dict,), "cost": (int, float),
+    "missing": (bool,), "binning": (dict,), "cost": (int, float), "cost_up": (int, float), "cost_down": (int, float),
+    "level_costs": (list,),
 }  # fmt: skip
 
 
@@ -158,12 +186,13 @@ def feature_from_dict(item: Mapping[str, Any], position: int, problems: list[str
         ):
             wrong.append(f"{here}: {key} cannot be {value!r}")
     fields: dict[str, Any] = dict(item)
-    for key in ("levels", "labels"):
-        if isinstance(fields.get(key), list):
-            fields[key] = tuple(fields[key])
-    if not all(isinstance(level, Label) for level in fields.get("levels", ())):
+    for key in ("levels", "labels", "level_costs"):
+        fields[key] = tuple(fields[key]) if isinstance(fields.get(key), list) else ()
+    if not all(isinstance(cost, int | float) and not isinstance(cost, bool) for cost in fields["level_costs"]):
+        wrong.append(f"{here}: level_costs must be numbers")
+    if not all(isinstance(level, Label) for level in fields["levels"]):
         wrong.append(f"{here}: levels must be texts, numbers or booleans")
-    if not all(isinstance(label, str) for label in fields.get("labels", ())):
+    if not all(isinstance(label, str) for label in fields["labels"]):
         wrong.append(f"{here}: labels must be texts")
     if isinstance(fields.get("binning"), Mapping):
         try:

@@ -6,16 +6,20 @@ fair by construction.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from l2c.core.blackbox import BlackBox
-from l2c.core.layout import Layout
+from l2c.core.blackbox import BlackBox, decide
+from l2c.core.goal import Goal
+from l2c.core.layout import Decode, Layout
+from l2c.core.limits import Limits
+from l2c.core.room import Room, room_for
 from l2c.core.streams import Streams
-from l2c.core.types import Cells, Levels
+from l2c.core.types import Cells, Levels, Mask, Probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,16 +34,73 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """A batch of rows whose outcome should become the desired one."""
+    """A batch of rows whose outcome should become another one.
+
+    Parameters
+    ----------
+    cells, levels
+        The rows, by value and by level.
+    current, desired
+        The class that each row has, and the one that proposals aim at.
+    goal
+        What counts as reached: the desired class, unless more was said.
+    already
+        Which rows are there.
+    room
+        What each row may become.
+    """
 
     cells: Cells
     levels: Levels
     current: Int64[np.ndarray, " rows"]
     desired: Int64[np.ndarray, " rows"]
+    goal: Goal
+    already: Mask
+    room: Room
+
+    @classmethod
+    def of(
+        cls,
+        layout: Layout,
+        cells: Cells,
+        proba: Probabilities,
+        goal: Goal,
+        *,
+        decode: Decode = "auto",
+        limits: Sequence[tuple[Limits, Mask]] = (),
+    ) -> Question:
+        """Return the question of rows that should reach a goal.
+
+        Proposals aim at the accepted class that the model finds most likely for the row as it is.
+
+        Parameters
+        ----------
+        proba
+            The model's answers for the rows as they are.
+        decode
+            Which value stands for a bin.
+        limits
+            What the caller asks beyond the schema, each with the rows that it is for.
+        """
+        levels = layout.levels(cells)
+        desired = np.where(goal.accepted, proba, -np.inf).argmax(axis=1)
+        room = room_for(layout, cells, levels, decode, limits)
+        return cls(cells, levels, decide(proba, goal.threshold), desired, goal, goal.reached(proba), room)
+
+    def __len__(self) -> int:
+        return len(self.cells)
 
     def take(self, rows: np.ndarray) -> Question:
         """Return the question for some of the rows."""
-        return Question(self.cells[rows], self.levels[rows], self.current[rows], self.desired[rows])
+        return Question(
+            self.cells[rows],
+            self.levels[rows],
+            self.current[rows],
+            self.desired[rows],
+            self.goal.take(rows),
+            self.already[rows],
+            self.room.take(rows),
+        )
 
 
 class Proposer(Protocol):

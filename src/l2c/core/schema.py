@@ -1,25 +1,26 @@
-"""The features of a table, the rules between them, and the target."""
+"""The features of a table, the rules between them, the limits of every change, and the target."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from l2c.core.binning import Binning
 from l2c.core.feature import Feature, feature_from_dict
 from l2c.core.inference import features_of
-from l2c.core.rules import Implies
+from l2c.core.limits import NO_LIMITS, Limits, in_words
+from l2c.core.rules import How, Implies, cycle
 from l2c.core.table import summarise
 from l2c.core.types import Label, Mask
-from l2c.errors import SchemaError, nearest
+from l2c.errors import InputError, SchemaError, nearest
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The features in order, the rules between them, and the target column's name.
+    """The features in order, the rules between them, the limits of every change, and the target column's name.
 
     Raises
     ------
@@ -40,9 +41,10 @@ class Schema:
     features: tuple[Feature, ...]
     target: str | None = None
     rules: tuple[Implies, ...] = ()
+    limits: Limits = NO_LIMITS
 
     def __post_init__(self) -> None:
-        problems = [*self._feature_problems(), *self._rule_problems()]
+        problems = [*self._feature_problems(), *self._rule_problems(), *self.limits.problems(self.features)]
         if problems:
             raise SchemaError(problems)
 
@@ -61,6 +63,7 @@ class Schema:
         ordinal: Mapping[str, Sequence[Label]] | None = None,
         bins: int | Mapping[str, Binning | int] = 4,
         costs: Mapping[str, float] | None = None,
+        limits: Limits = NO_LIMITS,
     ) -> Schema:
         """Return a first schema for a frame; look at it, then edit what it could not know.
 
@@ -85,6 +88,8 @@ class Schema:
             The largest number of bins, or a binning for each numeric feature.
         costs
             The relative effort of changing a feature, 1 where not given.
+        limits
+            What every change must keep to, whoever asks.
         """
         features = features_of(
             summarise(frame),
@@ -95,7 +100,7 @@ class Schema:
             bins=bins,
             costs=dict(costs or {}),
         )
-        return cls(features, target, tuple(rules))
+        return cls(features, target, tuple(rules), limits)
 
     def __getitem__(self, name: str) -> Feature:
         return self.features[self.index(name)]
@@ -136,45 +141,80 @@ class Schema:
             yield f"{self.target!r} is the target and cannot be a feature too"
         if not self.features:
             yield "there are no features"
-        elif not any(feature.moves != "never" for feature in self.features):
-            yield "nothing may move: every feature is immutable, so no counterfactual can exist"
+        elif not any(feature.moves != "never" and feature.name not in self.limits.lock for feature in self.features):
+            fixed = "immutable or locked" if self.limits.lock else "immutable"
+            yield f"nothing may move: every feature is {fixed}, so no counterfactual can exist"
 
     def _rule_problems(self) -> Iterator[str]:
         known = {feature.name: feature for feature in self.features}
         sound = []
         for rule in self.rules:
-            unknown = [name for name in (rule.cause, rule.effect) if name not in known]
-            unordered = [name for name in (rule.cause, rule.effect) if name in known and not known[name].ordered]
-            for name in unknown:
-                yield f"rule '{rule.sentence()}': there is no feature {name!r}{nearest(name, known)}"
-            for name in unordered:
-                yield f"rule '{rule.sentence()}': {name!r} is categorical and cannot rise; declare it ordinal"
-            if not unknown and not unordered:
+            if rule.how not in get_args(How):
+                yield f"rule from {rule.cause!r} to {rule.effect!r}: {_how_problem(rule.how)}"
+                continue
+            here, wrong = f"rule '{rule.sentence()}'", []
+            for name in (rule.cause, rule.effect):
+                if name not in known:
+                    wrong.append(f"{here}: there is no feature {name!r}{nearest(name, known)}")
+                elif not known[name].ordered:
+                    wrong.append(f"{here}: {name!r} is categorical and cannot rise; declare it ordinal")
+            yield from wrong
+            if not wrong:
                 sound.append(rule)
-                if known[rule.cause].may_rise and not known[rule.effect].may_rise:
-                    yield (
-                        f"rule '{rule.sentence()}': {rule.effect!r} may not rise, so {rule.cause!r} never can; "
-                        f"let {rule.effect!r} rise, or declare {rule.cause!r} immutable"
-                    )
-        cycle = _cycle(sound)
-        if cycle:
-            yield f"the rules go round in a circle: {' → '.join(cycle)}"
+                yield from self._contradiction(rule)
+        circle = cycle(sound)
+        if circle:
+            yield f"the rules go round in a circle: {' → '.join(circle)}"
+
+    def _contradiction(self, rule: Implies) -> Iterator[str]:
+        """Yield the sentence on a rule by which a feature that may rise never can."""
+        cause_may, effect_may = self._may_rise(rule.cause), self._may_rise(rule.effect)
+        here = f"rule '{rule.sentence()}'"
+        if rule.how == "must_rise" and cause_may and not effect_may:
+            yield (
+                f"{here}: {rule.effect!r} may not rise, so {rule.cause!r} never can; "
+                f"let {rule.effect!r} rise, or declare {rule.cause!r} immutable"
+            )
+        if rule.how == "only_if" and effect_may and not cause_may:
+            yield (
+                f"{here}: {rule.cause!r} may not rise, so {rule.effect!r} never can; "
+                f"let {rule.cause!r} rise, or declare {rule.effect!r} immutable"
+            )
+
+    def _may_rise(self, name: str) -> bool:
+        return self[name].may_rise and name not in self.limits.lock
+
+    def sentences(self) -> list[str]:
+        """Return all that a change must keep to, in words.
+
+        >>> age = Feature(name="age", kind="numeric", moves="rises")
+        >>> Schema((age, Feature(name="sex", kind="binary", levels=("f", "m"), moves="never"))).sentences()
+        ['age may only rise', 'sex never changes']
+        """
+        words = {"rises": "may only rise", "falls": "may only fall", "never": "never changes"}
+        told = [f"{feature.name} {words[feature.moves]}" for feature in self.features if feature.moves != "both"]
+        told += [
+            f"{feature.name} is proposed {in_words((feature.low, feature.high))}"
+            for feature in self.features
+            if feature.low is not None or feature.high is not None
+        ]
+        told += [rule.sentence() for rule in self.rules]
+        told += [sentence for feature in self.features for sentence in feature.cost_sentences()]
+        return told + self.limits.sentences(self.features)
 
     def to_dict(self) -> dict[str, object]:
         """Return the schema as plain data; `from_dict` reads it back, equal."""
         data: dict[str, object] = {} if self.target is None else {"target": self.target}
         if self.rules:
-            data["rules"] = [{"cause": rule.cause, "effect": rule.effect} for rule in self.rules]
+            data["rules"] = [_rule_to_dict(rule) for rule in self.rules]
+        if self.limits:
+            data["limits"] = self.limits.to_dict()
         return data | {"features": [feature.to_dict() for feature in self.features]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schema:
         """Return the schema that plain data describes, or raise with every problem found in it."""
-        problems = [
-            f"unknown key {key!r}{nearest(key, ['target', 'rules', 'features'])}"
-            for key in data
-            if key not in ("target", "rules", "features")
-        ]
+        problems = [f"unknown key {key!r}{nearest(key, _KEYS)}" for key in data if key not in _KEYS]
         features = [
             feature_from_dict(item, position, problems) for position, item in _tables(data, "features", problems)
         ]
@@ -182,9 +222,14 @@ class Schema:
         target = data.get("target")
         if target is not None and not isinstance(target, str):
             problems.append(f"target must be a column's name, not {target!r}")
+        limits = _limits_from_dict(data.get("limits", {}), problems)
         if problems:
             raise SchemaError(problems)
-        return cls(tuple(feature for feature in features if feature), target, tuple(rule for rule in rules if rule))
+        sound = tuple(rule for rule in rules if rule)
+        return cls(tuple(feature for feature in features if feature), target, sound, limits)
+
+
+_KEYS = ("target", "rules", "limits", "features")
 
 
 def _tables(data: Mapping[str, Any], key: str, problems: list[str]) -> list[tuple[int, Mapping[str, Any]]]:
@@ -195,30 +240,33 @@ def _tables(data: Mapping[str, Any], key: str, problems: list[str]) -> list[tupl
     return list(enumerate(items))
 
 
+def _rule_to_dict(rule: Implies) -> dict[str, str]:
+    data = {"cause": rule.cause, "effect": rule.effect}
+    return data if rule.how == "must_rise" else data | {"how": rule.how}
+
+
 def _rule_from_dict(item: Mapping[str, Any], position: int, problems: list[str]) -> Implies | None:
-    if set(item) != {"cause", "effect"} or not all(isinstance(name, str) for name in item.values()):
+    names = {key: value for key, value in item.items() if key != "how"}
+    if set(names) != {"cause", "effect"} or not all(isinstance(name, str) for name in names.values()):
         problems.append(f"rule {position}: expected cause and effect, the names of two features")
         return None
-    return Implies(item["cause"], item["effect"])
+    how = item.get("how", "must_rise")
+    if how not in get_args(How):
+        problems.append(f"rule {position}: {_how_problem(how)}")
+        return None
+    return Implies(item["cause"], item["effect"], how)
 
 
-def _cycle(rules: Sequence[Implies]) -> list[str]:
-    """Return the names along a circle of rules, or nothing."""
-    effects: dict[str, list[str]] = {}
-    for rule in rules:
-        effects.setdefault(rule.cause, []).append(rule.effect)
-    finished: set[str] = set()
+def _how_problem(how: object) -> str:
+    return f"how is one of {', '.join(get_args(How))}, not {how!r}{nearest(how, get_args(How))}"
 
-    def walk(name: str, path: list[str]) -> list[str]:
-        if name in path:
-            return [*path[path.index(name) :], name]
-        if name in finished:
-            return []
-        for effect in effects.get(name, []):
-            found = walk(effect, [*path, name])
-            if found:
-                return found
-        finished.add(name)
-        return []
 
-    return next((found for name in effects if (found := walk(name, []))), [])
+def _limits_from_dict(data: object, problems: list[str]) -> Limits:
+    if not isinstance(data, Mapping):
+        problems.append(f"limits must be a table, not {data!r}")
+        return NO_LIMITS
+    try:
+        return Limits.from_dict(data)
+    except InputError as error:
+        problems += error.problems
+        return NO_LIMITS

@@ -1,0 +1,100 @@
+"""What counts as reached: a class, one of several, or a probability within a range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Bool, Float64, Int64
+
+from l2c.core.types import Mask, Probabilities
+
+ROUNDING = 1e-9
+"""How far a lead may fall short of the margin that was asked for: sums of fractions are that inexact."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Goal:
+    """What each row of a batch should reach.
+
+    Parameters
+    ----------
+    accepted
+        The classes that will do.
+    low, high
+        The range in which their probability should be; NaN where the model's decision counts instead.
+    threshold
+        Where a model of two classes decides: for the second if its probability is above, for the first if it is below.
+        None for the most probable class.
+    margin
+        How far beyond that the decision should lie, so that it stands when the model shifts a little: so much above or
+        below the threshold, or twice as much ahead of every other class, which for two classes is the same.
+    """
+
+    accepted: Bool[np.ndarray, "rows classes"]
+    low: Float64[np.ndarray, " rows"]
+    high: Float64[np.ndarray, " rows"]
+    threshold: float | None = None
+    margin: float = 0.0
+
+    @classmethod
+    def of_classes(cls, desired: Int64[np.ndarray, " rows"], classes: int) -> Goal:
+        """Return the goal of one class for each row; −1 stands for none, which nothing reaches."""
+        nothing = np.full(len(desired), np.nan)
+        return cls(desired[:, None] == np.arange(classes)[None, :], nothing, nothing)
+
+    def take(self, rows: np.ndarray | Sequence[int]) -> Goal:
+        """Return the goals of some of the rows, which may repeat."""
+        return replace(self, accepted=self.accepted[rows], low=self.low[rows], high=self.high[rows])
+
+    def within(self, low: Float64[np.ndarray, " rows"], high: Float64[np.ndarray, " rows"]) -> Goal:
+        """Return the goal with a range of probability."""
+        return replace(self, low=low, high=high)
+
+    def chance(self, proba: Probabilities) -> Float64[np.ndarray, " rows"]:
+        """Return the probability that the model gives to the accepted classes together, for each row."""
+        # One class is read, not added to zeros, so that the number is the model's own.
+        single = np.take_along_axis(proba, self.accepted.argmax(axis=1)[:, None], axis=1)[:, 0]
+        if (self.accepted.sum(axis=1) == 1).all():
+            return single
+        return np.where(self.accepted, proba, 0.0).sum(axis=1)
+
+    def reached(self, proba: Probabilities) -> Mask:
+        """Return which rows are where they should be; a tie with another class is not enough.
+
+        >>> goal = Goal.of_classes(np.array([1, 1]), classes=2)
+        >>> goal.reached(np.array([[0.3, 0.7], [0.5, 0.5]]))
+        array([ True, False])
+        >>> goal.within(np.array([0.6, 0.4]), np.array([0.65, 0.6])).reached(np.array([[0.3, 0.7], [0.5, 0.5]]))
+        array([False,  True])
+        """
+        lead = self.lead(proba)
+        decided = np.asarray(lead >= 2 * self.margin - ROUNDING if self.margin else lead > 0)
+        ranged = ~np.isnan(self.low)
+        if not ranged.any():
+            return decided
+        chance = self.chance(proba)
+        with np.errstate(invalid="ignore"):
+            return np.where(ranged, (chance >= self.low) & (chance <= self.high), decided)
+
+    def lead(self, proba: Probabilities) -> Float64[np.ndarray, " rows"]:
+        """Return how far each row's accepted classes are ahead of the others; above 0 the model decides for one.
+
+        >>> goal = replace(Goal.of_classes(np.array([1, 0]), classes=2), threshold=0.25)
+        >>> goal.lead(np.array([[0.5, 0.5], [0.5, 0.5]]))
+        array([ 0.5, -0.5])
+        """
+        if self.threshold is None:
+            best = np.where(self.accepted, proba, -np.inf).max(axis=1)
+            return best - np.where(self.accepted, -np.inf, proba).max(axis=1)
+        # Both sides are told by the second class's own probability: the first one's may be rounded another way.
+        above = 2 * (proba[:, 1] - self.threshold)
+        first, second = self.accepted[:, 0], self.accepted[:, 1]
+        return np.where(first, np.where(second, np.inf, -above), np.where(second, above, -np.inf))
+
+    def nearness(self, proba: Probabilities) -> Float64[np.ndarray, " rows"]:
+        """Return how near each row is to its goal, for comparison within a row: more is nearer."""
+        chance = self.chance(proba)
+        outside = np.fmax(np.fmax(self.low - chance, chance - self.high), 0.0)
+        return np.where(np.isnan(self.low), chance, -outside)
