@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from l2c.core.streams import Streams
-from l2c.engine.conditional import draw_given_kept
-from l2c.engine.reference import fit_reference
+from l2c.engine.conditional import draw_given_kept, full_conditional
+from l2c.engine.reference import ReferenceLaw, fit_reference
 from laws import SIZES, dependent_rows, layout_of
 
 LAYOUT = layout_of(SIZES)
@@ -100,3 +100,49 @@ def test_a_draw_does_not_depend_on_the_lines_beside_it(law):
     for part in (slice(0, 1), slice(17, 40), slice(400, 500)):
         alone = draw_given_kept(LAYOUT, law, 0.7, weights, own, row[part], selected[part], uniforms[part])
         assert (alone == together[part]).all()
+
+
+# One feature given all the others
+
+
+@pytest.mark.parametrize("dial", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("feature", range(4))
+def test_the_full_conditional_is_that_of_the_law_over_every_combination(law, dial, feature):
+    rng = np.random.default_rng(feature)
+    weights = rng.uniform(0.1, 1.0, LAYOUT.width)
+    levels = np.stack([rng.integers(0, size, 12) for size in SIZES], axis=1).astype(np.int16)
+    start, size = LAYOUT.offsets[feature], SIZES[feature]
+    own = np.repeat(weights[start : start + size, None], 12, axis=1)
+    found = full_conditional(law, dial, feature, own, levels)
+    everything = slow_law(law, dial, weights, (0,) * 4, (True,) * 4)
+    # The others' weights are the same for all its levels: they cancel out.
+    for line, others in enumerate(levels.tolist()):
+        expected = [everything[(*others[:feature], level, *others[feature + 1 :])] for level in range(size)]
+        np.testing.assert_allclose(found[:, line] / found[:, line].sum(), np.array(expected) / sum(expected))
+
+
+def test_the_full_conditional_leaves_its_weights_alone_and_a_level_without_weight_out(law):
+    weights = np.array([[0.5, 0.0], [0.0, 0.2], [0.5, 0.8]])
+    before = weights.copy()
+    found = full_conditional(law, 1.0, 0, weights, np.zeros((2, 4), dtype=np.int16))
+    assert (weights == before).all()
+    assert ((found == 0) == (weights == 0)).all()
+
+
+def test_the_full_conditional_of_a_feature_with_many_neighbours_does_not_vanish():
+    table = np.array([[1 - 1e-6, 1e-6], [1 - 2e-6, 2e-6]])
+    star = ReferenceLaw(np.arange(301), np.array([-1] + [0] * 300), (np.array([[0.5, 0.5]]), *[table] * 300), 0.0, 1.0)
+    levels = np.ones((1, 301), dtype=np.int16)
+    levels[0, 2:] = [1, 0] * 149 + [1]
+    found = full_conditional(star, 1.0, 0, np.ones((2, 1)), levels)[:, 0]
+    assert found[1] == found.max() > 0
+    assert found[0] / found[1] == pytest.approx(0.5**151, rel=1e-3)
+
+
+def test_the_full_conditional_of_a_line_does_not_depend_on_the_lines_beside_it(law):
+    rng = np.random.default_rng(4)
+    levels = np.stack([rng.integers(0, size, 50) for size in SIZES], axis=1).astype(np.int16)
+    weights = rng.random((4, 50))
+    together = full_conditional(law, 0.7, 2, weights, levels)
+    for part in (slice(0, 1), slice(13, 30)):
+        assert (full_conditional(law, 0.7, 2, weights[:, part], levels[part]) == together[:, part]).all()

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from l2c.core.feature import Feature
 from l2c.core.layout import Layout
-from l2c.core.schema import Schema
-from l2c.engine.encode import Encoder, own_values
+from l2c.engine.encode import Encoder
 from tables import SEEDS, layouts, random_cells, small_layout
 
 
@@ -84,27 +82,3 @@ def test_standardisation_comes_from_the_fit_rows_alone():
     encoder = Encoder.fit(layout, "values", fit)
     assert (encoder(rows)[:1] == encoder(rows[:1])).all()
     assert encoder.mean[0] == pytest.approx(fit[:, 0].mean())
-
-
-@given(layouts(), SEEDS)
-def test_the_own_level_stands_for_the_own_value_and_the_others_for_their_representative(layout, seed):
-    cells = random_cells(layout, 4, np.random.default_rng(seed))
-    levels = layout.levels(cells)
-    found = own_values(layout, cells, levels, layout.representatives("median"))
-    for row, picked, places in zip(cells.tolist(), levels.tolist(), found.tolist(), strict=True):
-        expected: list[float] = []
-        for i, axis in enumerate(layout.axes):
-            stands = [*axis.median, *([0.0] if axis.missing else [])]
-            if picked[i] < axis.known:
-                stands[picked[i]] = row[i]
-            expected += stands
-        assert places == expected
-
-
-def test_rows_do_not_share_their_own_values():
-    feature = Feature(name="x", kind="ordinal", levels=("a", "b"))
-    layout = Layout(Schema((feature,)), (small_layout().axes[4],))
-    cells = np.array([[0.0], [1.0]])
-    before = layout.representatives("median").copy()
-    own_values(layout, cells, layout.levels(cells), before)
-    assert (before == [0.0, 1.0]).all()

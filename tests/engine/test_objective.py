@@ -14,34 +14,34 @@ from torch import Tensor
 from l2c.core.layout import Layout
 from l2c.engine.constrain import local_distribution, log_weights
 from l2c.engine.decode import decode_levels
-from l2c.engine.encode import own_values
 from l2c.engine.objective import breadth_loss, counter_loss, mix_law, soft_values, sparsity_loss
 from l2c.engine.relax import Segments
-from tables import SEEDS, layouts, random_cells, random_levels, small_layout
+from tables import SEEDS, layouts, random_levels, random_question, small_layout
 
 SHARES = st.floats(0.05, 1.0)
 
 
-def random_terms(layout: Layout, seed: int, rows: int = 3) -> tuple[Tensor, ...]:
-    """Return p, π, z and the allowed places of random rows."""
+def random_terms(layout: Layout, seed: int, rows: int = 3, *, uneven: bool = False) -> tuple[Tensor, ...]:
+    """Return p, π, z and how even the allowed places of random rows are: 1, and less for those that cost more."""
     rng = np.random.default_rng(seed)
-    levels = layout.levels(random_cells(layout, rows, rng))
-    weights = log_weights(layout, levels, decode="median", epsilon=0.0)
-    local = local_distribution(layout, rng.normal(0, 1.5, weights.shape), weights)
+    question = random_question(layout, rows, rng)
+    weights, levels = log_weights(question.room, epsilon=0.0), question.levels
+    local = local_distribution(layout, rng.normal(0, 1.5, weights.shape), weights, levels)
     selection = rng.uniform(0.05, 0.95, levels.shape)
-    arrays = (local, selection, layout.one_hot(levels).astype(np.float64), weights == 0)
+    even = question.room.open * (rng.choice([1.0, 0.4, 0.75], weights.shape) if uneven else 1.0)
+    arrays = (local, selection, layout.one_hot(levels).astype(np.float64), even)
     return tuple(torch.from_numpy(array) for array in arrays)
 
 
-def slow_breadth(layout: Layout, p: list, pi: list, z: list, allowed: list, t: float) -> float:
+def slow_breadth(layout: Layout, p: list, pi: list, z: list, even: list, t: list) -> float:
     """Return Σ_i KL(P_i ‖ U_i) of one row."""
     total = 0.0
     for i, (start, size) in enumerate(zip(layout.offsets.tolist(), layout.sizes.tolist(), strict=True)):
-        count = sum(allowed[start : start + size])
+        weight = sum(even[start : start + size])
         for j in range(start, start + size):
-            if allowed[j]:
+            if even[j]:
                 P = (1 - pi[i]) * z[j] + pi[i] * p[j]
-                U = (1 - t) * z[j] + t / count
+                U = (1 - t[i]) * z[j] + t[i] * even[j] / weight
                 total += P * math.log(P / U) if P > 0 else 0.0
     return total
 
@@ -64,39 +64,38 @@ def test_the_sparsity_loss_adds_pi_over_the_mutable_features_only(seed, mutable)
     np.testing.assert_allclose(found, expected)
 
 
-@given(layouts(), SEEDS, SHARES)
-def test_the_breadth_loss_is_the_kl_divergence_of_the_proposals_law_from_the_uniform_one(layout, seed, t):
-    local, selection, own, allowed = random_terms(layout, seed)
-    found = breadth_loss(local, selection, own, allowed, t, Segments.of(layout))
-    expected = [
-        slow_breadth(layout, local[r].tolist(), selection[r].tolist(), own[r].tolist(), allowed[r].tolist(), t)
-        for r in range(3)
-    ]
+@given(layouts(), SEEDS, SHARES, st.booleans())
+def test_the_breadth_loss_is_the_kl_divergence_of_the_proposals_law_from_the_even_one(layout, seed, t, uneven):
+    local, selection, own, even = random_terms(layout, seed, uneven=uneven)
+    reference = torch.full_like(selection, t) * (torch.linspace(0.4, 1.0, len(layout.axes)) if uneven else 1.0)
+    found = breadth_loss(local, selection, own, even, reference, Segments.of(layout))
+    terms = (local, selection, own, even, reference)
+    expected = [slow_breadth(layout, *(term[row].tolist() for term in terms)) for row in range(3)]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert (found > -1e-6).all()
 
 
-@given(layouts(), SEEDS, SHARES)
-def test_the_breadth_loss_is_zero_at_its_reference_and_grows_away_from_it(layout, seed, t):
-    _, _, own, allowed = random_terms(layout, seed)
+@given(layouts(), SEEDS, SHARES, st.booleans())
+def test_the_breadth_loss_is_zero_at_its_reference_and_grows_away_from_it(layout, seed, t, uneven):
+    _, _, own, even = random_terms(layout, seed, uneven=uneven)
     segments = Segments.of(layout)
-    counts = segments.total(allowed.double())
-    uniform = allowed.double() / segments.spread(counts)
+    local = even / segments.spread(segments.total(even))
     constant = torch.full((3, len(layout.axes)), t, dtype=torch.float64)
-    np.testing.assert_allclose(breadth_loss(uniform, constant, own, allowed, t, segments), 0, atol=1e-6)
-    shy = breadth_loss(uniform, constant / 2, own, allowed, t, segments)
-    free = (counts > 1).any(dim=1)
+    np.testing.assert_allclose(breadth_loss(local, constant, own, even, constant, segments), 0, atol=1e-6)
+    shy = breadth_loss(local, constant / 2, own, even, constant, segments)
+    free = (segments.total((even > 0).double()) > 1).any(dim=1)
     assert (shy[free] > 1e-4).all()
     np.testing.assert_allclose(shy[~free], 0, atol=1e-6)
 
 
 @given(layouts(), SEEDS)
 def test_the_breadth_loss_has_finite_gradients_even_where_the_law_is_sure(layout, seed):
-    local, selection, own, allowed = random_terms(layout, seed)
+    local, selection, own, even = random_terms(layout, seed)
     selection[0], local[1] = 1.0, own[1]
     for tensor in (local, selection):
         tensor.requires_grad_()
-    breadth_loss(local, selection, own, allowed, 0.7, Segments.of(layout)).sum().backward()
+    constant = torch.full(selection.shape, 0.7, dtype=torch.float64)
+    breadth_loss(local, selection, own, even, constant, Segments.of(layout)).sum().backward()
     assert torch.isfinite(local.grad).all()
     assert torch.isfinite(selection.grad).all()
 
@@ -121,19 +120,18 @@ def test_equation_4_is_the_mean_of_a_features_values_under_the_relaxed_row(layou
 def test_on_hard_rows_equation_4_gives_the_values_that_are_released(layout, seed):
     """Training and release agree about the value of a proposal: own where unchanged, the bin's elsewhere."""
     rng = np.random.default_rng(seed)
-    cells = random_cells(layout, 3, rng)
-    own, after = layout.levels(cells), random_levels(layout, (3,), rng)
-    places = own_values(layout, cells, own, layout.representatives("median"))
+    question, after = random_question(layout, 3, rng), random_levels(layout, (3,), rng)
+    places = np.nan_to_num(question.room.values)
     hard = torch.from_numpy(layout.one_hot(after).astype(np.float64))
     found = soft_values(hard, torch.from_numpy(places), Segments.of(layout))
-    released = decode_levels(layout, after, cells, own, "median")
+    released = decode_levels(layout, after, question.room.values, np.arange(3))
     np.testing.assert_allclose(found, np.nan_to_num(released), rtol=1e-12)
 
 
 def test_a_feature_that_cannot_change_adds_nothing_to_the_breadth_loss():
     layout = small_layout()
-    local, selection, own, allowed = random_terms(layout, 0)
-    segments = Segments.of(layout)
-    before = breadth_loss(local, selection, own, allowed, 0.7, segments)
+    local, selection, own, even = random_terms(layout, 0)
+    segments, constant = Segments.of(layout), torch.full_like(selection, 0.7)
+    before = breadth_loss(local, selection, own, even, constant, segments)
     selection[:, 4] = 0.9
-    np.testing.assert_allclose(breadth_loss(local, selection, own, allowed, 0.7, segments), before)
+    np.testing.assert_allclose(breadth_loss(local, selection, own, even, constant, segments), before)

@@ -38,7 +38,7 @@ def test_the_paper_preset_is_appendix_a_2():
         ({"plausibility": 1.01}, "plausibility is a dial from 0 to 1, not 1.01"),
         ({"plausibility": math.nan}, "plausibility is a dial from 0 to 1, not nan"),
         ({"pool": 0}, "pool must be at least 1, or None, not 0"),
-        ({"select": "best"}, "select must be one of balanced, diverse, sparse, first, not 'best'"),
+        ({"select": "best"}, "select must be one of balanced, diverse, sparse, cheap, first, not 'best'"),
         ({"selector": "none"}, "selector must be one of learned, constant, absent, not 'none'"),
         ({"inputs": "raw"}, "inputs must be one of levels, values, not 'raw'"),
         ({"decode": "mean"}, "decode must be one of auto, median, midpoint, not 'mean'"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,9 +15,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from l2c.core.layout import Layout
+from l2c.core.method import Question
+from l2c.core.rules import Implies, bonds, meets_rule
 from l2c.engine.constrain import log_weights
-from l2c.engine.relax import Segments, bin_concrete, cat_concrete, gumbel, mix
-from tables import SEEDS, layouts, random_cells, small_layout
+from l2c.engine.relax import Segments, bin_concrete, bind_softly, cat_concrete, gumbel, mix
+from laws import layout_of, slow_bound
+from tables import HOWS, SEEDS, layouts, question_for, random_question, small_layout
 
 TEMPERATURES = st.sampled_from([0.2, 0.5, 1.0, 3.0])
 
@@ -28,8 +32,7 @@ def parts_of(layout: Layout) -> list[slice]:
 def random_log_p(layout: Layout, rows: int, seed: int) -> Tensor:
     """Return log p of random rows, −∞ where the schema forbids a level."""
     rng = np.random.default_rng(seed)
-    levels = layout.levels(random_cells(layout, rows, rng))
-    weights = log_weights(layout, levels, decode="median", epsilon=0.0)
+    weights = log_weights(random_question(layout, rows, rng).room, epsilon=0.0)
     scores = torch.from_numpy((rng.normal(0, 1.5, weights.shape) + weights).astype(np.float32))
     return Segments.of(layout).log_softmax(scores)
 
@@ -182,8 +185,8 @@ def test_frequencies_of_cold_draws_are_the_probabilities():
 @given(layouts(), SEEDS, TEMPERATURES)
 def test_gradients_are_finite_where_levels_are_forbidden_and_nothing_flows_into_those(layout, seed, tau):
     rng = np.random.default_rng(seed)
-    levels = layout.levels(random_cells(layout, 3, rng))
-    weights = torch.from_numpy(log_weights(layout, levels, decode="median", epsilon=0.0).astype(np.float32))
+    room = random_question(layout, 3, rng).room
+    weights = torch.from_numpy(log_weights(room, epsilon=0.0).astype(np.float32))
     scores = torch.from_numpy(rng.normal(size=weights.shape).astype(np.float32)).requires_grad_()
     segments = Segments.of(layout)
     noise = gumbel(tuple(weights.shape), torch.Generator().manual_seed(seed))
@@ -228,3 +231,159 @@ def test_noise_comes_from_its_generator_alone():
     assert (gumbel((5,), torch.Generator().manual_seed(1)) == first).all()
     assert (gumbel((5,), torch.Generator().manual_seed(2)) != first).any()
     assert (torch.get_rng_state() == before).all()
+
+
+# Effects that follow their causes
+
+
+@dataclass(frozen=True)
+class Soft:
+    """Relaxed draws for rows of a table with rules, and all that they came from."""
+
+    layout: Layout
+    question: Question
+    log_p: Tensor
+    noise: Tensor
+    mixed: Tensor
+
+    @classmethod
+    def of(cls, layout: Layout, question: Question, seed: int, tau: float, epsilon: float = 0.0) -> Soft:
+        rng, segments = np.random.default_rng(seed), Segments.of(layout)
+        scores = torch.from_numpy(
+            rng.normal(0, 1.5, question.room.open.shape) + log_weights(question.room, epsilon=epsilon)
+        )
+        log_p = segments.log_softmax(scores.requires_grad_())
+        noise = gumbel(tuple(log_p.shape), torch.Generator().manual_seed(seed)).double()
+        selected = torch.from_numpy(rng.choice([0.02, 0.5, 0.9, 0.98], question.levels.shape))
+        own = torch.from_numpy(layout.one_hot(question.levels)).double()
+        return cls(
+            layout, question, log_p, noise, mix(own, cat_concrete(log_p, noise, tau, segments), selected, segments)
+        )
+
+    def bound(self, tau: float) -> Tensor:
+        schema, room = self.layout.schema, self.question.room
+        own = torch.from_numpy(self.layout.one_hot(self.question.levels)).double()
+        return bind_softly(
+            bonds(schema.rules, schema.names), self.layout, self.mixed, own, torch.from_numpy(room.open), self.log_p,
+            self.noise, tau,
+        )  # fmt: skip
+
+    def heaviest(self, drawn: Tensor) -> np.ndarray:
+        """Return the level of each feature whose place is the heaviest."""
+        return np.stack([drawn[:, part].detach().argmax(dim=1).numpy() for part in parts_of(self.layout)], axis=1)
+
+
+@given(layouts(hows=HOWS, ruled=True), SEEDS, TEMPERATURES, st.sampled_from([0.0, 0.3]))
+def test_effects_are_bound_as_in_the_slow_version(layout, seed, tau, epsilon):
+    soft = Soft.of(layout, random_question(layout, 5, np.random.default_rng(seed)), seed, tau, epsilon)
+    bound = soft.bound(tau)
+    for row, own in enumerate(soft.question.levels.tolist()):
+        given_by = (each[row].tolist() for each in (soft.mixed, soft.log_p, soft.noise))
+        expected = slow_bound(layout, own, soft.question.room.open[row].tolist(), *given_by, tau)
+        np.testing.assert_allclose(bound[row].detach(), expected, rtol=1e-6, atol=1e-9)
+
+
+def tied(*rules: Implies) -> Layout:
+    layout = layout_of((3, 3, 4, 2))
+    return Layout(replace(layout.schema, rules=rules), layout.axes)
+
+
+CHAINS = {
+    "must rise": (Implies("f0", "f1"),),
+    "must not fall": (Implies("f0", "f1", "must_not_fall"),),
+    "only if": (Implies("f0", "f1", "only_if"),),
+    "a chain": (Implies("f1", "f2"), Implies("f0", "f1")),
+    "two causes": (Implies("f0", "f2"), Implies("f1", "f2", "must_not_fall")),
+    "a mixed chain": (Implies("f3", "f0", "only_if"), Implies("f0", "f2")),
+}
+
+
+@pytest.mark.parametrize("rules", CHAINS.values(), ids=CHAINS)
+def test_the_heaviest_levels_keep_the_rules_and_what_kept_them_is_left_alone(rules):
+    layout = tied(*rules)
+    soft = Soft.of(layout, random_question(layout, 800, np.random.default_rng(0)), 0, 0.2)
+    own, names = soft.question.levels, layout.schema.names
+    bound, before, after = soft.bound(0.2), soft.heaviest(soft.mixed), soft.heaviest(soft.bound(0.2))
+    kept_before, kept = (
+        np.all([meets_rule(rule, names, own, levels) for rule in rules], axis=0) for levels in (before, after)
+    )
+    assert kept.all()
+    assert 10 < (~kept_before).sum() < 790
+    assert torch.equal(bound[torch.from_numpy(kept_before)], soft.mixed[torch.from_numpy(kept_before)])
+    np.testing.assert_allclose(Segments.of(layout).total(bound).detach(), 1, rtol=1e-6)
+    effects = [names.index(rule.effect) for rule in rules]
+    for i in set(range(4)) - set(effects):
+        assert torch.equal(bound[:, parts_of(layout)[i]], soft.mixed[:, parts_of(layout)[i]])
+
+
+def test_an_effect_without_a_level_that_fits_is_left_as_it_was():
+    layout = tied(Implies("f0", "f1"), Implies("f2", "f1", "only_if"))
+    soft = Soft.of(layout, random_question(layout, 300, np.random.default_rng(1)), 1, 0.2)
+    before, own = soft.heaviest(soft.mixed), soft.question.levels
+    torn = torch.from_numpy((before[:, 0] > own[:, 0]) & (before[:, 2] <= own[:, 2]))
+    assert torn.any()
+    assert torch.equal(soft.bound(0.2)[torn], soft.mixed[torn])
+
+
+def test_without_rules_nothing_is_bound():
+    layout = tied()
+    soft = Soft.of(layout, random_question(layout, 20, np.random.default_rng(2)), 2, 0.2)
+    assert torch.equal(soft.bound(0.2), soft.mixed)
+
+
+def test_a_cold_effect_that_has_to_rise_has_the_frequencies_of_its_law_above():
+    layout, count = tied(Implies("f0", "f2")), 20_000
+    question = question_for(layout, np.repeat([[0.0, 0.0, 1.0, 0.0]], count, axis=0))
+    segments = Segments.of(layout)
+    scores = torch.tensor([-9.0, 2.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.5, -0.5, 0.3, 0.0, 0.0]).expand(count, 12)
+    log_p, noise = segments.log_softmax(scores), gumbel((count, 12), torch.Generator().manual_seed(3))
+    drawn = cat_concrete(log_p, noise, 1e-3, segments)
+    own, open_to = torch.from_numpy(layout.one_hot(question.levels)), torch.from_numpy(question.room.open)
+    rules = bonds(layout.schema.rules, layout.schema.names)
+    bound = bind_softly(rules, layout, drawn, own, open_to, log_p, noise, 1e-3)
+    risen = drawn[:, 1:3].sum(dim=1) > 0.5
+    assert risen.float().mean() > 0.99
+    above = torch.tensor([-0.5, 0.3]).exp()
+    np.testing.assert_allclose(bound[risen, 6:10].mean(dim=0), [0, 0, *(above / above.sum())], atol=0.015)
+
+
+@given(layouts(hows=HOWS, ruled=True), SEEDS, TEMPERATURES)
+def test_gradients_through_bound_effects_are_finite(layout, seed, tau):
+    rng = np.random.default_rng(seed)
+    question = random_question(layout, 4, rng)
+    weights = torch.from_numpy(log_weights(question.room, epsilon=0.0))
+    scores = torch.from_numpy(rng.normal(size=weights.shape)).requires_grad_()
+    segments, noise = Segments.of(layout), gumbel(tuple(weights.shape), torch.Generator().manual_seed(seed)).double()
+    log_p = segments.log_softmax(scores + weights)
+    own = torch.from_numpy(layout.one_hot(question.levels)).double()
+    share = torch.from_numpy(rng.random(question.levels.shape)).requires_grad_()
+    mixed = mix(own, cat_concrete(log_p, noise, tau, segments), share, segments)
+    schema = layout.schema
+    bound = bind_softly(
+        bonds(schema.rules, schema.names), layout, mixed, own, torch.from_numpy(question.room.open), log_p, noise, tau
+    )
+    assert torch.isfinite(bound).all()
+    (bound * torch.from_numpy(rng.normal(size=weights.shape))).sum().backward()
+    for tensor in (scores, share):
+        assert torch.isfinite(tensor.grad).all()
+    assert (scores.grad[weights == -torch.inf] == 0).all()
+
+
+def test_an_effect_that_had_to_follow_teaches_the_generator_where_to_and_the_selector_nothing():
+    layout = tied(Implies("f0", "f2"))
+    question = question_for(layout, np.array([[0.0, 0.0, 1.0, 0.0]]))
+    segments, own = Segments.of(layout), torch.from_numpy(layout.one_hot(question.levels)).double()
+    scores, share = torch.zeros(1, 12, dtype=torch.float64), torch.tensor([[0.99, 0.01, 0.01, 0.01]]).double()
+    scores[0, 1] = 9.0  # f0 rises
+    scores.requires_grad_(), share.requires_grad_()
+    log_p, noise = segments.log_softmax(scores), gumbel((1, 12), torch.Generator().manual_seed(0)).double()
+    bound = bind_softly(
+        bonds(layout.schema.rules, layout.schema.names), layout,
+        mix(own, cat_concrete(log_p, noise, 1.0, segments), share, segments), own, torch.from_numpy(question.room.open),
+        log_p, noise, 1.0,
+    )  # fmt: skip
+    bound[0, 9].backward()  # the top of f2
+    assert bound[0, 6:8].tolist() == [0, 0]
+    assert scores.grad[0, 9] > 0 > scores.grad[0, 8]
+    assert (scores.grad[0, [6, 7]].abs() < 1e-12).all()
+    assert share.grad[0, 2] == 0

@@ -11,16 +11,16 @@ from l2c.core.layout import Layout
 from l2c.core.streams import Streams
 from l2c.engine.constrain import local_distribution, log_weights
 from l2c.engine.sample import BITS, draw_levels, integer_cdf, mixed_law
-from tables import SEEDS, layouts, random_cells, small_layout
+from tables import SEEDS, layouts, random_cells, random_question, small_layout
 
 EXTREMES = (0, 1, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1)
 
 
 def random_law(layout: Layout, rows: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
     """Return levels, p, π and P of random rows; mutable features are selected with probabilities from 0 to 1."""
-    levels = layout.levels(random_cells(layout, rows, rng))
-    weights = log_weights(layout, levels, decode="median", epsilon=0.0)
-    local = local_distribution(layout, rng.normal(0, 2, weights.shape), weights)
+    question = random_question(layout, rows, rng)
+    weights, levels = log_weights(question.room, epsilon=0.0), question.levels
+    local = local_distribution(layout, rng.normal(0, 2, weights.shape), weights, levels)
     selection = rng.choice([0.0, 0.3, 0.7, 1.0], (rows, len(layout.axes)))
     return levels, local, selection, mixed_law(layout, local, selection, levels)
 
@@ -150,12 +150,12 @@ def test_sparsity_and_diversity_of_draws_have_their_closed_forms(many_draws):
     np.testing.assert_allclose(pairs, expected_diversity(layout, law), atol=0.02)
 
 
-@given(layouts(ranges=False, gaps=False, moves=("both", "never")), SEEDS, st.floats(0.05, 1.0))
+@given(layouts(ranges=False, gaps=False, moves=("both", "never"), rules=False), SEEDS, st.floats(0.05, 1.0))
 def test_a_uniform_generator_with_a_constant_selector_has_s_and_d_of_the_design_note(layout, seed, t):
     """S = 1 − tR and D = R·t(2 − t), with R = mean(1 − 1/a_i) over the numbers a_i of allowed levels."""
-    levels = layout.levels(random_cells(layout, 2, np.random.default_rng(seed)))
-    weights = log_weights(layout, levels, decode="median", epsilon=0.0)
-    local = local_distribution(layout, np.zeros(weights.shape), weights)
+    question = random_question(layout, 2, np.random.default_rng(seed))
+    weights, levels = log_weights(question.room, epsilon=0.0), question.levels
+    local = local_distribution(layout, np.zeros(weights.shape), weights, levels)
     law = mixed_law(layout, local, np.full((2, len(layout.axes)), t), levels)
     allowed = [
         axis.known if feature.moves == "both" else 1

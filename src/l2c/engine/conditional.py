@@ -18,8 +18,8 @@ from jaxtyping import Bool, Float64, Int64, UInt32
 
 from l2c.core.layout import Layout
 from l2c.core.types import Levels
+from l2c.engine.bind import fall
 from l2c.engine.reference import ReferenceLaw
-from l2c.engine.sample import BITS
 
 Table = Float64[np.ndarray, "parent_levels levels"]
 Belief = Float64[np.ndarray, "levels lines"]
@@ -42,7 +42,7 @@ def draw_given_kept(
     exponent
         The power of the law's tables.
     weights, own
-        For each row, each level's own weight (above 0 for at least the row's own level), and the levels to keep.
+        For each row, each level's own weight (above 0 for at least one), and the levels to keep.
     row
         The row of each line.
     selected
@@ -58,7 +58,7 @@ def draw_given_kept(
         lines, parent = moving[i], law.parent[i]
         if len(lines):
             given = tables[i].T[:, levels[lines, parent]] if parent >= 0 else tables[i].T
-            levels[lines, i] = _fall(beliefs[i] * given, uniforms[lines, i])
+            levels[lines, i] = fall(beliefs[i] * given, uniforms[lines, i])
     return levels
 
 
@@ -106,13 +106,24 @@ def _summed_out(belief: Belief, table: Table) -> Belief:
     return total
 
 
-def _fall(mass: Belief, uniform: UInt32[np.ndarray, " lines"]) -> Int64[np.ndarray, " lines"]:
-    """Return the level that each uniform integer falls on; one without mass is passed over."""
-    threshold = (uniform >> np.uint32(32 - BITS)) * 2.0**-BITS
-    # The last running sum, and not another sum of the same numbers, is the total: it is reached exactly.
-    running = np.cumsum(mass, axis=0)
-    threshold = threshold * running[-1]
-    level = np.zeros(len(uniform), dtype=np.int64)
-    for edge in running[:-1]:
-        level += threshold >= edge
-    return level
+def full_conditional(law: ReferenceLaw, exponent: float, feature: int, weights: Belief, levels: Levels) -> Belief:
+    """Return the mass of each level of a feature given all the others of its line: its own weights, its neighbours'.
+
+    It is known up to a factor, which keeps it from vanishing where neighbours are many.
+
+    Parameters
+    ----------
+    weights
+        The feature's own weight of each level: levels × lines.
+    levels
+        The lines by level.
+    """
+    mass = weights.copy()
+    parent = law.parent[feature]
+    table = law.tables[feature] ** exponent
+    mass *= table.T[:, levels[:, parent]] if parent >= 0 else table.T
+    for child, above in enumerate(law.parent):
+        if above == feature:
+            mass *= (law.tables[child] ** exponent)[:, levels[:, child]]
+            mass /= mass.max(axis=0)
+    return mass

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Float64, Int64
 
-from l2c.core.layout import Decode, Layout
+from l2c.core.layout import Layout
 from l2c.core.types import Cells, Levels
 
 
 def decode_levels(
-    layout: Layout, levels: Levels, cells: Cells, own: Levels, decode: Decode, *, other: bool = False
+    layout: Layout, levels: Levels, values: Float64[np.ndarray, "rows width"], row: Int64[np.ndarray, " n"]
 ) -> Cells:
-    """Return the values of proposals; a feature whose level did not change keeps the person's own value.
+    """Return the values of proposals, from what each level stands for in the row that a proposal is for.
 
-    The paper's formula assumes bins of equal width while its bins are of equal frequency; the value here stands
-    for the bin itself. Axes before the features broadcast.
+    The paper's formula assumes bins of equal width while its bins are of equal frequency; the value here stands for
+    the bin itself. A feature whose level did not change keeps the person's own value, which `values` holds there.
     """
-    return np.where(levels == own, cells, layout.values(levels, decode, other=other))
+    return values[row[:, None], levels + layout.offsets]

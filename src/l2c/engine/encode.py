@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float32, Float64
 
 from l2c.core.layout import Layout
-from l2c.core.types import Cells, Levels
+from l2c.core.types import Cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,16 +51,3 @@ class Encoder:
             else:
                 parts.append(hot[:, start : start + axis.size])
         return np.concatenate(parts, axis=1).astype(np.float32)
-
-
-def own_values(
-    layout: Layout, cells: Cells, levels: Levels, representatives: Float64[np.ndarray, " width"]
-) -> Float64[np.ndarray, "rows width"]:
-    """Return, for each place of the flat axis, the value a row takes there: its own at its own level.
-
-    A level that does not change keeps the person's own value, so the own level stands for the own value and
-    every other level for its representative. Missing stands for 0 here and is told by its one-hot place.
-    """
-    values = np.repeat(np.nan_to_num(representatives)[None, :], len(cells), axis=0)
-    np.put_along_axis(values, levels + layout.offsets, np.nan_to_num(cells), axis=1)
-    return values

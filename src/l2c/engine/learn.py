@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from l2c.core.costs import has_prices
+from l2c.core.layout import Layout
 from l2c.core.method import Question
-from l2c.engine.constrain import log_weights
-from l2c.engine.encode import Encoder, own_values
+from l2c.core.rules import Bond, bonds
+from l2c.engine.constrain import feature_reluctance, level_reluctance, log_weights
+from l2c.engine.encode import Encoder
 from l2c.engine.networks import Dense, Network
 from l2c.engine.objective import (
     Differentiable,
@@ -24,7 +28,7 @@ from l2c.engine.objective import (
     sparsity_loss,
 )
 from l2c.engine.recipe import Recipe
-from l2c.engine.relax import Segments, bin_concrete, cat_concrete, gumbel, mix
+from l2c.engine.relax import Segments, bin_concrete, bind_softly, cat_concrete, gumbel, mix
 
 Progress = Callable[[int, int], None]
 """Called after each epoch with the epochs done and the most there can be."""
@@ -40,72 +44,164 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Batch:
-    """Rows as the tensors that the objective needs."""
+class Batch:
+    """Rows as the tensors that an objective needs.
+
+    `willing` is 1 − φ_i, by which costs scale the selection; what they do to levels is in `log_weight`.
+    """
 
     inputs: Tensor
     own: Tensor
+    open: Tensor
     log_weight: Tensor
+    willing: Tensor
     values: Tensor
     desired: Tensor
 
     @classmethod
-    def of(cls, question: Question, encoder: Encoder, recipe: Recipe) -> _Batch:
-        layout = encoder.layout
-        representatives = layout.representatives(recipe.decode)
-        weights = log_weights(layout, question.levels, decode=recipe.decode, epsilon=recipe.epsilon)
-        values = own_values(layout, question.cells, question.levels, representatives)
+    def of(cls, question: Question, encoder: Encoder, recipe: Recipe) -> Batch:
+        """Return the tensors of a question's rows."""
+        layout, room = encoder.layout, question.room
+        weights, willing = log_weights(room, epsilon=recipe.epsilon), np.ones(question.levels.shape)
+        if room.prices is not None:
+            weights = weights + np.log1p(-level_reluctance(layout, question))
+            willing = 1 - feature_reluctance(layout, question)
         return cls(
             torch.from_numpy(encoder(question.cells)),
             torch.from_numpy(layout.one_hot(question.levels)),
+            torch.from_numpy(room.open),
             torch.from_numpy(weights.astype(np.float32)),
-            torch.from_numpy(values.astype(np.float32)),
+            torch.from_numpy(willing.astype(np.float32)),
+            # Missing stands for 0 here and is told by its one-hot place.
+            torch.from_numpy(np.nan_to_num(room.values).astype(np.float32)),
             torch.from_numpy(question.desired),
         )
 
     def __len__(self) -> int:
         return len(self.desired)
 
-    def take(self, rows: Tensor) -> _Batch:
-        return _Batch(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+    def take(self, rows: Tensor) -> Batch:
+        """Return some of the rows."""
+        return Batch(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Objective:
-    """The loss of a batch under given networks and noise."""
+class Networks:
+    """The parameters of G and S while they are trained; S has none where it is not learned."""
+
+    generator: list[Tensor]
+    selector: list[Tensor]
+
+    @classmethod
+    def fresh(cls, encoder: Encoder, recipe: Recipe, source: torch.Generator) -> Networks:
+        """Return new parameters: G with three hidden layers, S with one, each weight within ±1/√inputs."""
+        hidden, inputs = recipe.hidden, encoder.width
+        generator = layers([inputs, hidden, hidden, hidden, encoder.layout.width], source)
+        learned = recipe.selector == "learned"
+        return cls(generator, layers([inputs, hidden, len(encoder.layout.axes)], source) if learned else [])
+
+    def export(self) -> tuple[Network, Network]:
+        """Return G and S as they are now."""
+        return _frozen(self.generator), _frozen(self.selector)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Laws:
+    """What the networks say of a batch: log p, and π by its logit and as costs scale it."""
+
+    log_p: Tensor
+    logit: Tensor
+    selection: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pull:
+    """What pulls a proposal's law whatever the model is: few changes, and breadth."""
 
     recipe: Recipe
-    segments: Segments
-    mutable: Tensor
-    model: Differentiable
+    layout: Layout
+    segments: Segments = field(init=False)
+    mutable: Tensor = field(init=False)
 
-    def __call__(
-        self, generator: list[Tensor], selector: list[Tensor], batch: _Batch, noise: torch.Generator
-    ) -> Tensor:
-        recipe, segments = self.recipe, self.segments
-        log_p = segments.log_softmax(_forward(generator, batch.inputs) + batch.log_weight)
-        drawn = cat_concrete(log_p, gumbel(tuple(log_p.shape), noise), recipe.temperature, segments)
-        logit = self._selection_logit(selector, batch)
-        selection = torch.sigmoid(logit)
-        coin = gumbel((2, *logit.shape), noise)
-        selected = selection if recipe.selector == "absent" else bin_concrete(logit, coin, recipe.temperature)
-        mixed = mix(batch.own, drawn, selected, segments)
-        logits = self.model.logits(soft_values(mixed, batch.values, segments), mixed)
-        loss = counter_loss(logits, batch.desired)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "segments", Segments.of(self.layout))
+        object.__setattr__(self, "mutable", torch.from_numpy(self.layout.schema.mutable))
+
+    def laws(self, networks: Networks, batch: Batch) -> Laws:
+        """Return p and π of each row."""
+        log_p = self.segments.log_softmax(forward(networks.generator, batch.inputs) + batch.log_weight)
+        logit = self._selection_logit(networks.selector, batch)
+        return Laws(log_p, logit, torch.sigmoid(logit) * batch.willing)
+
+    def loss(self, laws: Laws, batch: Batch) -> Tensor:
+        """Return α‖π‖₁ + β Σ_i KL(P_i ‖ U_i) of each row."""
+        recipe, loss = self.recipe, torch.zeros(len(batch))
         if recipe.selector == "learned":
-            loss = loss + recipe.alpha * sparsity_loss(selection, self.mutable)
+            loss = loss + recipe.alpha * sparsity_loss(laws.selection, self.mutable)
         if recipe.beta:
+            even = torch.where(batch.open, batch.log_weight.exp(), 0.0)
+            share = recipe.reference_selection * batch.willing
             loss = loss + recipe.beta * breadth_loss(
-                log_p.exp(), selection, batch.own, batch.log_weight == 0, recipe.reference_selection, segments
+                laws.log_p.exp(), laws.selection, batch.own, even, share, self.segments
             )
-        return loss.mean()
+        return loss
 
-    def _selection_logit(self, selector: list[Tensor], batch: _Batch) -> Tensor:
+    def _selection_logit(self, selector: list[Tensor], batch: Batch) -> Tensor:
         if self.recipe.selector == "learned":
-            return _forward(selector, batch.inputs)
+            return forward(selector, batch.inputs)
         share = 1.0 if self.recipe.selector == "absent" else self.recipe.selection
         logit = math.inf if share == 1.0 else math.log(share / (1 - share))
         return torch.full((len(batch), self.segments.features), logit)
+
+
+class Losses(Protocol):
+    """A way of learning: what is minimised on the fit rows, and by what a checkpoint is chosen."""
+
+    def on_fit(self, networks: Networks, rows: Tensor, noise: torch.Generator) -> Tensor:
+        """Return the mean loss of some of the fit rows, with gradients."""
+        ...
+
+    def on_dev(self, networks: Networks) -> Tensor:
+        """Return the mean loss of the dev rows, with the same noise every time: rounds are compared on the same draws."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Relaxed:
+    """The loss of relaxed proposals, through which gradients flow from the model (equation 3)."""
+
+    pull: Pull
+    model: Differentiable
+    bonds: tuple[Bond, ...]
+    fit: Batch
+    dev: Batch
+    seed: int
+
+    def on_fit(self, networks: Networks, rows: Tensor, noise: torch.Generator) -> Tensor:
+        return self._loss(networks, self.fit.take(rows), noise)
+
+    def on_dev(self, networks: Networks) -> Tensor:
+        return self._loss(networks, self.dev, torch.Generator().manual_seed(self.seed))
+
+    def _loss(self, networks: Networks, batch: Batch, noise: torch.Generator) -> Tensor:
+        segments, temperature = self.pull.segments, self.pull.recipe.temperature
+        laws = self.pull.laws(networks, batch)
+        level_noise = gumbel(tuple(laws.log_p.shape), noise)
+        drawn = cat_concrete(laws.log_p, level_noise, temperature, segments)
+        mixed = mix(batch.own, drawn, self._coins(laws, gumbel((2, *laws.logit.shape), noise)), segments)
+        if self.bonds:
+            mixed = bind_softly(
+                self.bonds, self.pull.layout, mixed, batch.own, batch.open, laws.log_p, level_noise, temperature
+            )
+        logits = self.model.logits(soft_values(mixed, batch.values, segments), mixed)
+        return (counter_loss(logits, batch.desired) + self.pull.loss(laws, batch)).mean()
+
+    def _coins(self, laws: Laws, noise: Tensor) -> Tensor:
+        """Return the relaxed coins; where costs scale π, the logit is that of the scaled probability."""
+        if self.pull.recipe.selector == "absent":
+            return laws.selection
+        scaled = torch.logit(laws.selection, eps=1e-6) if has_prices(self.pull.layout) else laws.logit
+        return bin_concrete(scaled, noise, self.pull.recipe.temperature)
 
 
 def learn(
@@ -117,12 +213,16 @@ def learn(
     Every draw comes from generators made from the seed; torch's global random state is not touched. One thread
     is used: these matrices are too small to share, and the order of sums then depends on nothing else.
     """
-    with _one_thread():
-        return _learn(fit, dev, encoder, recipe, model, seed, progress)
+    schema = encoder.layout.schema
+    batch, held_out = Batch.of(fit, encoder, recipe), Batch.of(dev, encoder, recipe)
+    pull, tied = Pull(recipe, encoder.layout), bonds(schema.rules, schema.names)
+    losses = _Relaxed(pull, model, tied, batch, held_out, seed)
+    return descend(losses, encoder, recipe, len(batch), _passes(recipe, len(batch)), seed, progress)
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
+    """Let torch work in one thread for a while."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -131,45 +231,51 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _learn(
-    fit: Question,
-    dev: Question,
+def descend(
+    losses: Losses,
     encoder: Encoder,
     recipe: Recipe,
-    model: Differentiable,
+    rows: int,
+    rounds: int,
     seed: int,
     progress: Progress | None,
+    *,
+    each: int | None = None,
 ) -> Learned:
-    layout = encoder.layout
-    source = torch.Generator().manual_seed(seed)
-    generator, selector = _initialise(encoder, recipe, source)
-    objective = _Objective(recipe, Segments.of(layout), torch.from_numpy(layout.schema.mutable), model)
-    batch, held_out = _Batch.of(fit, encoder, recipe), _Batch.of(dev, encoder, recipe)
+    """Return networks that Adam has trained, as they were after the round with the least dev loss.
 
-    def dev_loss() -> float:
-        # The same noise every time: epochs are compared on the same draws.
-        with torch.no_grad():
-            return float(objective(generator, selector, held_out, torch.Generator().manual_seed(seed)))
+    Parameters
+    ----------
+    rows, rounds
+        How many fit rows there are, and the most rounds; recipe.patience may end them earlier.
+    each
+        The most rows of one round, drawn anew for each; by default all of them.
+    """
+    with one_thread():
+        source = torch.Generator().manual_seed(seed)
+        networks = Networks.fresh(encoder, recipe, source)
 
-    losses = [dev_loss()]
-    best = _export(generator, selector)
-    parameters = [parameter.requires_grad_() for parameter in (*generator, *selector)]
-    optimiser = torch.optim.Adam(parameters, lr=recipe.learning_rate, fused=True)
-    epochs = _passes(recipe, len(batch))
-    for epoch in range(epochs):
-        order = torch.randperm(len(batch), generator=source)
-        for rows in torch.split(order, recipe.batch_size):
-            optimiser.zero_grad()
-            objective(generator, selector, batch.take(rows), source).backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-        losses.append(dev_loss())
-        if losses[-1] == min(losses):
-            best = _export(generator, selector)
-        if progress:
-            progress(epoch + 1, epochs)
-        if recipe.patience is not None and len(losses) - 1 - int(np.argmin(losses)) >= recipe.patience:
-            break
-    return Learned(*best, tuple(losses))
+        def dev_loss() -> float:
+            with torch.no_grad():
+                return float(losses.on_dev(networks))
+
+        dev_losses = [dev_loss()]
+        best = networks.export()
+        parameters = [parameter.requires_grad_() for parameter in (*networks.generator, *networks.selector)]
+        optimiser = torch.optim.Adam(parameters, lr=recipe.learning_rate, fused=True)
+        for done in range(1, rounds + 1):
+            for chosen in torch.split(torch.randperm(rows, generator=source)[:each], recipe.batch_size):
+                optimiser.zero_grad()
+                losses.on_fit(networks, chosen, source).backward()  # type: ignore[no-untyped-call]
+                optimiser.step()
+            dev_losses.append(dev_loss())
+            if dev_losses[-1] == min(dev_losses):
+                best = networks.export()
+            if progress:
+                progress(done, rounds)
+            if recipe.patience is not None and done - int(np.argmin(dev_losses)) >= recipe.patience:
+                break
+        return Learned(*best, tuple(dev_losses))
 
 
 def _passes(recipe: Recipe, rows: int) -> int:
@@ -180,16 +286,8 @@ def _passes(recipe: Recipe, rows: int) -> int:
     return min(recipe.epochs, math.ceil(recipe.steps / each))
 
 
-def _initialise(encoder: Encoder, recipe: Recipe, source: torch.Generator) -> tuple[list[Tensor], list[Tensor]]:
-    """Return fresh parameters: G with three hidden layers, S with one, each weight within ±1/√inputs."""
-    hidden, inputs = recipe.hidden, encoder.width
-    generator = _layers([inputs, hidden, hidden, hidden, encoder.layout.width], source)
-    learned = recipe.selector == "learned"
-    selector = _layers([inputs, hidden, len(encoder.layout.axes)], source) if learned else []
-    return generator, selector
-
-
-def _layers(widths: list[int], source: torch.Generator) -> list[Tensor]:
+def layers(widths: list[int], source: torch.Generator) -> list[Tensor]:
+    """Return fresh weights and biases in turn, each within ±1/√inputs."""
     parameters = []
     for inputs, outputs in pairwise(widths):
         bound = 1 / math.sqrt(inputs)
@@ -198,16 +296,12 @@ def _layers(widths: list[int], source: torch.Generator) -> list[Tensor]:
     return parameters
 
 
-def _forward(parameters: list[Tensor], inputs: Tensor) -> Tensor:
+def forward(parameters: list[Tensor], inputs: Tensor) -> Tensor:
     """Return the logits: `networks.forward` with gradients."""
     hidden = inputs
     for weight, bias in zip(parameters[:-2:2], parameters[1:-2:2], strict=True):
         hidden = torch.relu(torch.nn.functional.linear(hidden, weight, bias))
     return torch.nn.functional.linear(hidden, parameters[-2], parameters[-1])
-
-
-def _export(generator: list[Tensor], selector: list[Tensor]) -> tuple[Network, Network]:
-    return _frozen(generator), _frozen(selector)
 
 
 def _frozen(parameters: list[Tensor]) -> Network:

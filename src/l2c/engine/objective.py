@@ -44,20 +44,25 @@ def breadth_loss(
     local: Float[Tensor, "rows width"],
     selection: Float[Tensor, "rows features"],
     own: Float[Tensor, "rows width"],
-    allowed: Bool[Tensor, "rows width"],
-    reference_selection: float,
+    even: Float[Tensor, "rows width"],
+    even_selection: Float[Tensor, "rows features"],
     segments: Segments,
 ) -> Float[Tensor, " rows"]:
-    """Return Σ_i KL(P_i ‖ U_i) of each row: the distance of the proposal's law from a uniform one.
+    """Return Σ_i KL(P_i ‖ U_i) of each row: the distance of the proposal's law from one that has learned nothing.
 
-    P_i = (1 − π_i) z_i + π_i p_i is the law of a proposal's feature; U_i is the same with a constant selection
-    and a uniform law over the levels that are allowed.
+    P_i = (1 − π_i) z_i + π_i p_i is the law of a proposal's feature; U_i is the same with a selection and weights of
+    the levels that only costs make uneven.
+
+    Parameters
+    ----------
+    even
+        The weight of each level: 0 where it is not allowed, 1 where it costs no more than another.
     """
     law = mix_law(own, local, segments.spread(selection))
-    uniform = allowed / segments.spread(segments.total(allowed.float()))
-    reference = mix_law(own, uniform, torch.full_like(uniform, reference_selection))
+    uniform = even / segments.spread(segments.total(even))
+    reference = mix_law(own, uniform, segments.spread(even_selection))
     ratio = law.clamp(min=1e-12).log() - reference.clamp(min=1e-12).log()
-    return (torch.where(allowed, law * ratio, 0.0)).sum(dim=1)
+    return (torch.where(even > 0, law * ratio, 0.0)).sum(dim=1)
 
 
 def mix_law(own: Tensor, local: Tensor, share: Tensor) -> Tensor:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float64, Int64
+from jaxtyping import Bool, Float64, Int64
 
 from l2c.core.layout import Layout
 from l2c.core.method import Question
+from l2c.core.rules import Bond, bonds
 from l2c.core.streams import Streams
 from l2c.core.types import Levels
-from l2c.engine.conditional import draw_given_kept
-from l2c.engine.constrain import local_distribution, log_weights
+from l2c.engine.bind import Masses, bind, take_back
+from l2c.engine.conditional import draw_given_kept, full_conditional
+from l2c.engine.constrain import feature_reluctance, level_reluctance, local_distribution, log_weights
 from l2c.engine.dial import Dial, law_exponent
 from l2c.engine.encode import Encoder
+from l2c.engine.few import few_coins
 from l2c.engine.networks import Network, forward
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import ReferenceLaw
@@ -48,18 +51,17 @@ class Counterer:
     dial: Dial
 
     def local(self, question: Question) -> Float64[np.ndarray, "rows width"]:
-        """Return p, what the generator wants each feature to be, under the unary constraints."""
-        weights = self._log_weights(question)
-        logits = forward(self.generator, self.encoder(question.cells)) if self.generator else np.zeros_like(weights)
-        return local_distribution(self.layout, logits, weights)
+        """Return p, what the generator wants each feature to be, under the constraints and costs of one feature."""
+        logits = forward(self.generator, self.encoder(question.cells)) if self.generator else None
+        return self._local(question, logits)
 
     def selection(self, question: Question) -> Float64[np.ndarray, "rows features"]:
         """Return π, how likely each feature is to be changed."""
         if self.recipe.selector == "learned":
             logit = forward(self.selector, self.encoder(question.cells)).astype(np.float64)
-            return np.asarray(np.exp(-np.logaddexp(0.0, -logit)))  # sigmoid, without overflow
+            return self._selection(question, np.exp(-np.logaddexp(0.0, -logit)))  # sigmoid, without overflow
         share = 1.0 if self.recipe.selector == "absent" else self.recipe.selection
-        return np.full(question.levels.shape, share)
+        return self._selection(question, np.full(question.levels.shape, share))
 
     def law(self, question: Question) -> Float64[np.ndarray, "rows width"]:
         """Return P, the law of each feature of a proposal at dial 0, for each row."""
@@ -67,10 +69,20 @@ class Counterer:
 
     def even_law(self, question: Question) -> Float64[np.ndarray, "rows width"]:
         """Return the uniform law over the allowed levels, changing each feature with the reference's probability."""
-        weights = self._log_weights(question)
-        local = local_distribution(self.layout, np.zeros_like(weights), weights)
-        selection = np.full(question.levels.shape, self.recipe.reference_selection)
-        return mixed_law(self.layout, local, selection, question.levels)
+        selection = self._selection(question, np.full(question.levels.shape, self.recipe.reference_selection))
+        return mixed_law(self.layout, self._local(question, None), selection, question.levels)
+
+    def _local(self, question: Question, logits: np.ndarray | None) -> Float64[np.ndarray, "rows width"]:
+        weights = log_weights(question.room, epsilon=self.recipe.epsilon)
+        if question.room.prices is not None:
+            weights = weights + np.log1p(-level_reluctance(self.layout, question))
+        logits = np.zeros_like(weights) if logits is None else logits
+        return local_distribution(self.layout, logits, weights, question.levels)
+
+    def _selection(self, question: Question, share: np.ndarray) -> Float64[np.ndarray, "rows features"]:
+        if question.room.prices is not None:
+            share = share * (1 - feature_reluctance(self.layout, question))
+        return np.where(question.room.must_change(self.layout, question.levels), 1.0, share)
 
     def proposer(self, question: Question, streams: Streams, place: float = 0.0) -> Draws:
         """Return the source of candidates for a batch of rows, at a place of the dial."""
@@ -83,9 +95,6 @@ class Counterer:
             members = desired == index
             total[members] = law.unlikeliness(levels[members])
         return total
-
-    def _log_weights(self, question: Question) -> Float64[np.ndarray, "rows width"]:
-        return log_weights(self.layout, question.levels, decode=self.recipe.decode, epsilon=self.recipe.epsilon)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,23 +127,83 @@ class Draws:
     def propose_from(
         self, law: Float64[np.ndarray, "rows width"], rows: np.ndarray, first: np.ndarray, count: int
     ) -> Levels:
-        """Return draws in which each feature follows the law given for its row."""
-        layout = self.method.layout
-        uniforms = self.streams.take(rows).draws(first, count, each=len(layout.axes))
-        return draw_levels(layout, integer_cdf(layout, law), uniforms)
+        """Return draws in which each feature follows the law given for its row, its effects bound to its causes."""
+        levels = np.empty((len(rows), count, len(self.method.layout.axes)), dtype=np.int16)
+        counted = self._counted[rows]
+        for few, members in ((False, np.flatnonzero(~counted)), (True, np.flatnonzero(counted))):
+            if len(members):
+                levels[members] = self._independent(law[members], rows[members], first[members], count, few=few)
+        return levels
+
+    @property
+    def _counted(self) -> Bool[np.ndarray, " rows"]:
+        """Which rows may not change as many features as they have."""
+        return self.question.room.changes < self.question.levels.shape[1]
+
+    @property
+    def _bonds(self) -> tuple[Bond, ...]:
+        schema = self.method.layout.schema
+        return bonds(schema.rules, schema.names)
+
+    def _independent(
+        self, law: Float64[np.ndarray, "rows width"], rows: np.ndarray, first: np.ndarray, count: int, *, few: bool
+    ) -> Levels:
+        """Return draws of independent features; with `few`, of at most as many changes as each row may make."""
+        layout, features, tied = self.method.layout, len(self.method.layout.axes), self._bonds
+        uniforms = self.streams.take(rows).draws(first, count, each=features * (1 + few) + len(tied))
+        own = self.question.levels[rows]
+        if few:
+            places = own + layout.offsets
+            chance = 1 - np.take_along_axis(law, places, axis=1)
+            coins = few_coins(chance, self.question.room.changes[rows], uniforms[:, :, features : 2 * features])
+            elsewhere = law.copy()
+            # A feature that can only stay as it is keeps its law: its coin never falls.
+            np.put_along_axis(elsewhere, places, np.where(chance > 0, 0.0, 1.0), axis=1)
+            drawn = draw_levels(layout, integer_cdf(layout, elsewhere), uniforms[:, :, :features])
+            levels = np.where(coins, drawn, own[:, None, :])
+        else:
+            levels = draw_levels(layout, integer_cdf(layout, law), uniforms[:, :, :features])
+        if tied:
+            lines, line = levels.reshape(-1, features), np.repeat(np.arange(len(rows)), count)
+            last = uniforms[:, :, features * (1 + few) :].reshape(-1, len(tied))
+            by_level = law.T
+            self._follow(tied, lines, rows[line], last, lambda i, at: by_level[self._places(i)][:, line[at]])
+            levels = lines.reshape(levels.shape)
+        return levels
+
+    def _follow(
+        self, tied: tuple[Bond, ...], lines: Levels, row: np.ndarray, uniforms: np.ndarray, masses: Masses
+    ) -> None:
+        """Redraw, in place, the effects that their causes forbid; no row changes more than it may by that."""
+        room, own, offsets = self.question.room, self.question.levels[row], self.method.layout.offsets
+
+        def allowed(feature: int, at: np.ndarray) -> np.ndarray:
+            return room.open[:, self._places(feature)][row[at]].T.astype(np.float64)
+
+        bind(tied, lines, own, uniforms, masses, allowed)
+        take_back(tied, lines, own, room.changes[row], lambda at: room.open[row[at][:, None], own[at] + offsets])
+
+    def _places(self, feature: int) -> slice:
+        start = int(self.method.layout.offsets[feature])
+        return slice(start, start + int(self.method.layout.sizes[feature]))
 
     def _likely(self, rows: np.ndarray, first: np.ndarray, count: int) -> Levels:
-        layout, features = self.method.layout, len(self.method.layout.axes)
-        uniforms = self.streams.take(rows).draws(first, count, each=2 * features)
-        coins = uniforms[:, :, features:] >> np.uint32(32 - BITS)
+        """Return draws whose changed features fit the kept ones under the reference law."""
+        layout, features, tied = self.method.layout, len(self.method.layout.axes), self._bonds
+        uniforms = self.streams.take(rows).draws(first, count, each=2 * features + len(tied))
         # What can only stay as it is need not be drawn.
-        free = np.add.reduceat(self.local[rows] > 0, layout.offsets, axis=1) > 1
-        selected = (coins < np.rint(self.selection[rows] * 2.0**BITS)[:, None, :]) & free[:, None, :]
+        elsewhere = self.local[rows] > 0
+        np.put_along_axis(elsewhere, self.question.levels[rows] + layout.offsets, False, axis=1)
+        free = np.logical_or.reduceat(elsewhere, layout.offsets, axis=1)
+        chance = np.where(free, self.selection[rows], 0.0)
+        selected = self._coins(chance, rows, uniforms[:, :, features : 2 * features])
         levels = np.empty((len(rows), count, features), dtype=np.int16)
         for index, law in enumerate(self.method.laws):
             members = np.flatnonzero(self.question.desired[rows] == index)
+            if not len(members):
+                continue
             line = np.repeat(rows[members], count)
-            levels[members] = draw_given_kept(
+            lines = draw_given_kept(
                 layout,
                 law,
                 self.exponent,
@@ -143,5 +212,36 @@ class Draws:
                 line,
                 selected[members].reshape(-1, features),
                 uniforms[members, :, :features].reshape(-1, features),
-            ).reshape(-1, count, features)
+            )
+            if tied:
+                self._bind_likely(law, tied, lines, line, uniforms[members, :, 2 * features :].reshape(-1, len(tied)))
+            levels[members] = lines.reshape(-1, count, features)
         return levels
+
+    def _coins(
+        self, chance: Float64[np.ndarray, "rows features"], rows: np.ndarray, uniforms: np.ndarray
+    ) -> Bool[np.ndarray, "rows draws features"]:
+        """Return which features are selected in each draw, at most as many as each row may change."""
+        selected = np.empty(uniforms.shape, dtype=bool)
+        counted = self._counted[rows]
+        plain, few = np.flatnonzero(~counted), np.flatnonzero(counted)
+        selected[plain] = (uniforms[plain] >> np.uint32(32 - BITS)) < np.rint(chance[plain] * 2.0**BITS)[:, None, :]
+        if len(few):
+            selected[few] = few_coins(chance[few], self.question.room.changes[rows[few]], uniforms[few])
+        return selected
+
+    def _bind_likely(
+        self, law: ReferenceLaw, tied: tuple[Bond, ...], lines: Levels, line: np.ndarray, uniforms: np.ndarray
+    ) -> None:
+        """Redraw the effects that their causes forbid, given all other features of their line."""
+
+        def masses(feature: int, at: np.ndarray) -> np.ndarray:
+            weights = self.local[:, self._places(feature)][line[at]].T
+            mass = full_conditional(law, self.exponent, feature, weights, lines[at])
+            # As at dial 0: the feature stays where it is unless it is selected.
+            selection, own = self.selection[line[at], feature], self.question.levels[line[at], feature]
+            mass *= selection / np.cumsum(mass, axis=0)[-1]
+            mass[own, np.arange(len(at))] += 1 - selection
+            return mass
+
+        self._follow(tied, lines, line, uniforms, masses)

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from l2c.core.layout import Decode
 from l2c.errors import InputError
 
-Strategy = Literal["balanced", "diverse", "sparse", "first"]
+Strategy = Literal["balanced", "diverse", "sparse", "cheap", "first"]
 
 BETAS = (0.2, 0.5, 1.0, 2.0)
 """The weights that the dev rows choose from."""
@@ -57,7 +57,7 @@ class Recipe:
     plausibility
         The dial, where `explain` is not told another: 0 for the most diverse sets, 1 for the most plausible.
     select
-        How a set is chosen from the pool of valid ones: `balanced`, `diverse`, `sparse`, or `first` (no pool).
+        How a set is chosen from the pool of valid ones: `balanced`, `diverse`, `sparse`, `cheap`, or `first` (no pool).
     pool
         How many valid ones to choose from; None is ten for each one asked, and at least 200.
     """

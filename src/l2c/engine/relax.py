@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from l2c.core.layout import Layout
+from l2c.core.rules import Bond
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,3 +79,36 @@ def mix(
     """Return z̃ = (1 − s) z + s z̃ for every feature."""
     share = segments.spread(selected)
     return (1 - share) * own + share * drawn
+
+
+def bind_softly(
+    bonds: tuple[Bond, ...],
+    layout: Layout,
+    mixed: Float[Tensor, "rows width"],
+    own: Float[Tensor, "rows width"],
+    allowed: Bool[Tensor, "rows width"],
+    log_p: Float[Tensor, "rows width"],
+    noise: Float[Tensor, "rows width"],
+    temperature: float,
+) -> Float[Tensor, "rows width"]:
+    """Return relaxed draws in which every effect follows its causes (appendix B).
+
+    A feature has risen if its heaviest place stands above the row's own. Where the causes leave an effect only some
+    of its levels, its part is drawn again among those, with the noise it had.
+    """
+    places = [slice(int(at), int(at) + int(size)) for at, size in zip(layout.offsets, layout.sizes, strict=True)]
+    before = torch.stack([own[:, place].argmax(dim=1) for place in places], dim=1)
+    parts = [mixed[:, place] for place in places]
+    for bond in bonds:
+        now = torch.stack([part.detach().argmax(dim=1) for part in parts], dim=1)
+        below, same, above = (torch.from_numpy(side) for side in bond.may_go((now > before).numpy()))
+        at, place = before[:, bond.effect, None], places[bond.effect]
+        level = torch.arange(place.stop - place.start)[None, :]
+        fits = torch.where(level < at, below[:, None], torch.where(level == at, same[:, None], above[:, None]))
+        fits = fits & allowed[:, place]
+        settled = fits.gather(1, now[:, bond.effect, None])[:, 0] | ~fits.any(dim=1)
+        scores = torch.where(fits, log_p[:, place], -torch.inf)
+        scores = torch.where(fits.any(dim=1, keepdim=True), scores, log_p[:, place])
+        again = torch.softmax((scores + noise[:, place]) / temperature, dim=1)
+        parts[bond.effect] = torch.where(settled[:, None], parts[bond.effect], again)
+    return torch.cat(parts, dim=1)
