@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import l2c.release.search as stage
 from l2c.core.blackbox import decide
-from l2c.core.explanation import Released
+from l2c.core.explanation import Reason, Released
 from l2c.core.feature import Feature
-from l2c.core.layout import Layout, categorical_axis
+from l2c.core.goal import Goal
+from l2c.core.layout import Decode, Layout, categorical_axis
+from l2c.core.limits import Limits
 from l2c.core.method import Proposer, Question
 from l2c.core.rules import Implies
 from l2c.core.schema import Schema
@@ -29,10 +31,21 @@ from l2c.release.explain import ALREADY, confirm, look
 from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection, choose
 from oracles import everything_allowed, slow_decode, slow_obeys
-from tables import SEEDS, layouts, numeric_axis, random_cells, random_levels, random_question, small_layout
+from tables import (
+    HOWS,
+    SEEDS,
+    layouts,
+    numeric_axis,
+    question_for,
+    random_cells,
+    random_levels,
+    random_question,
+    small_layout,
+)
 
 ANY = Selection()
-PLAIN = Manner("median")
+PLAIN = Manner()
+NO_PROOF = "; the search found no more, which is no proof that there are none"
 
 
 @dataclass
@@ -106,6 +119,7 @@ def released(
     manner: Manner = PLAIN,
     pool: int | None = None,
     selection: Selection = ANY,
+    patience: int | None = None,
     expired: Callable[[], bool] = lambda: False,
 ) -> Released:
     pools = look(
@@ -115,7 +129,8 @@ def released(
         proposer=proposer or uniform(layout, question, seed=seed, epsilon=epsilon, place=place),
         manner=manner,
         pool=pool or asked,
-        budget=Budget(tries, expired),
+        enough=asked,
+        budget=Budget(tries, patience, expired),
     )
     return pools.release(asked, selection)
 
@@ -146,16 +161,18 @@ def brute_force(layout: Layout, question: Question, model: Weighing, row: int) -
 
 
 def same_release(left: Released, right: Released) -> bool:
-    arrays = ("factual", "current", "desired", "row", "rank", "levels", "cells", "chance", "valid")
+    arrays = (
+        "factual", "current", "desired", "row", "rank", "levels", "cells", "chance", "predicted", "cost", "valid",
+    )  # fmt: skip
     return left.outcomes == right.outcomes and all(
         np.array_equal(getattr(left, name), getattr(right, name), equal_nan=True) for name in arrays
     )
 
 
-@given(layouts(), SEEDS, st.sampled_from([0.0, 0.2]), st.sampled_from([1, 4, 30]))
+@given(layouts(hows=HOWS, costs=True), SEEDS, st.sampled_from([0.0, 0.2]), st.sampled_from([1, 4, 30]))
 def test_what_is_released_is_valid_different_obeying_and_changed(layout, seed, epsilon, asked):
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 6, rng)
+    question = random_question(layout, 6, rng, decode="median")
     model = random_model(layout, question, rng)
     found = released(layout, question, model, asked=asked, tries=300, epsilon=epsilon)
     for row, levels in enumerate(sets_of(found)):
@@ -172,7 +189,7 @@ def test_what_is_released_is_valid_different_obeying_and_changed(layout, seed, e
 
 
 @given(
-    layouts(most=3),
+    layouts(most=3, hows=HOWS),
     SEEDS,
     st.sampled_from([0.0, 0.2, 0.9]),
     st.sampled_from([1, 7, 500]),
@@ -180,7 +197,7 @@ def test_what_is_released_is_valid_different_obeying_and_changed(layout, seed, e
 )
 def test_a_row_is_called_exhausted_only_if_brute_force_agrees(layout, seed, epsilon, asked, tries):
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 3, rng)
+    question = random_question(layout, 3, rng, decode="median")
     model = random_model(layout, question, rng)
     found = released(layout, question, model, asked=asked, tries=tries, epsilon=epsilon)
     for row, (levels, outcome) in enumerate(zip(sets_of(found), found.outcomes, strict=True)):
@@ -189,17 +206,17 @@ def test_a_row_is_called_exhausted_only_if_brute_force_agrees(layout, seed, epsi
         if outcome.status == "infeasible":
             assert not possible
             assert outcome.tries == len(list(everything_allowed(layout, question.cells[row].tolist(), "median")))
-        if "allows no others" in outcome.sentence:
+        if "no others within the limits" in outcome.sentence:
             assert set(levels) == possible
         expected = "found" if len(levels) == asked else "partial" if levels else outcome.status
         assert outcome.status == expected
         assert outcome.status in ("found", "partial") or (outcome.status in ("none_valid", "infeasible") and not levels)
 
 
-@given(layouts(most=3, ranges=False, rules=False), SEEDS, st.sampled_from([1, 7, 500]))
+@given(layouts(most=3, hows=HOWS), SEEDS, st.sampled_from([1, 7, 500]))
 def test_with_time_enough_every_counterfactual_there_is_is_found_or_their_absence_proved(layout, seed, asked):
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 3, rng)
+    question = random_question(layout, 3, rng, decode="median")
     model = random_model(layout, question, rng)
     found = released(layout, question, model, asked=asked, tries=20_000)
     for row, (levels, outcome) in enumerate(zip(sets_of(found), found.outcomes, strict=True)):
@@ -211,7 +228,7 @@ def test_with_time_enough_every_counterfactual_there_is_is_found_or_their_absenc
 @pytest.mark.parametrize("block", [1, 7, 64, 1000])
 def test_the_block_size_changes_nothing(monkeypatch, block):
     layout, rng = small_layout(), np.random.default_rng(1)
-    question = random_question(layout, 40, rng)
+    question = random_question(layout, 40, rng, decode="median")
     model = Weighing(np.array([0.05, -0.01, 0.5, 0.5, 1.0]), 3.0)
     in_one = released(layout, question, model, asked=6, tries=200, epsilon=0.1)
     assert {outcome.status for outcome in in_one.outcomes} >= {"found", "partial"}
@@ -219,10 +236,10 @@ def test_the_block_size_changes_nothing(monkeypatch, block):
     assert same_release(released(layout, question, model, asked=6, tries=200, epsilon=0.1), in_one)
 
 
-@given(layouts(), SEEDS)
+@given(layouts(hows=HOWS, costs=True), SEEDS)
 def test_a_rows_set_does_not_depend_on_the_other_rows_or_their_order(layout, seed):
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 8, rng)
+    question = random_question(layout, 8, rng, decode="median")
     model = random_model(layout, question, rng)
     together = released(layout, question, model, asked=4, tries=100)
     order = rng.permutation(8)
@@ -237,7 +254,7 @@ def test_a_rows_set_does_not_depend_on_the_other_rows_or_their_order(layout, see
 def test_equal_rows_get_equal_sets():
     layout, rng = small_layout(), np.random.default_rng(2)
     cells = random_cells(layout, 3, rng)[[0, 1, 0, 2, 0]]
-    question = Question(cells, layout.levels(cells), np.zeros(5, dtype=np.int64), np.ones(5, dtype=np.int64))
+    question = question_for(layout, cells, decode="median")
     found = released(layout, question, Weighing(np.array([0.05, -0.01, 0.5, 0.5, 1.0]), 3.0), asked=4)
     sets = sets_of(found)
     assert sets[0]
@@ -247,7 +264,7 @@ def test_equal_rows_get_equal_sets():
 
 def test_another_seed_gives_another_set():
     layout, rng = small_layout(), np.random.default_rng(3)
-    question = random_question(layout, 10, rng)
+    question = random_question(layout, 10, rng, decode="median")
     model = Same((0.0, 1.0))
     assert sets_of(released(layout, question, model, seed=0)) != sets_of(released(layout, question, model, seed=1))
 
@@ -268,7 +285,7 @@ def ask(model: Weighing | Same, layout: Layout, rows: list[list[float]], desired
     current = decide(model.proba(cells))
     if isinstance(model, Weighing):
         model.asked.clear()
-    return Question(cells, layout.levels(cells), current, np.full(len(cells), desired))
+    return question_for(layout, cells, current=current, desired=desired, decode="median")
 
 
 def test_found_is_as_many_as_asked():
@@ -288,7 +305,7 @@ def test_partial_says_that_there_are_no_others_and_nothing_is_padded():
     found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=100)
     (outcome,) = found.outcomes
     assert (outcome.status, outcome.found, outcome.tries) == ("partial", 4, 7)
-    assert outcome.sentence == "4 of 100 counterfactuals after 7 tries; the schema allows no others"
+    assert outcome.sentence == "4 of 100 counterfactuals after 7 tries; there are no others within the limits"
     assert len(found.row) == 4
     assert model.rows_asked == 7
 
@@ -298,7 +315,7 @@ def test_infeasible_says_how_many_combinations_were_tried():
     found = released(layout, ask(model, layout, [[0.0, 0.0], [3.0, 1.0]]), model, asked=3)
     for outcome in found.outcomes:
         assert (outcome.status, outcome.found, outcome.tries) == ("infeasible", 0, 7)
-        assert outcome.sentence == "all 7 combinations that the schema allows were tried; none changes the outcome"
+        assert outcome.sentence == "all 7 combinations within the limits were tried; none changes the outcome"
     assert len(found.row) == 0
     assert found.cells.shape == found.levels.shape == (0, 2)
 
@@ -306,19 +323,19 @@ def test_infeasible_says_how_many_combinations_were_tried():
 def test_none_valid_says_that_the_tries_ended():
     model, layout = Weighing(np.array([1.0, 1.0]), 100.0), seven()
     script = Script([[1, 0], [1, 0], [0, 0], [2, 1]])
-    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=3, proposer=script, tries=50)
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=3, proposer=script, tries=6)
     (outcome,) = found.outcomes
     assert (outcome.status, outcome.found, outcome.tries) == ("none_valid", 0, 2)
-    assert outcome.sentence == ("none of 2 proposals changes the outcome; allow more tries, or let more features move")
+    assert outcome.sentence == f"none of 2 proposals changes the outcome{NO_PROOF}"
+    assert outcome.reason == Reason(proven=False)
 
 
-def test_partial_by_the_end_of_the_tries_asks_for_more():
+def test_partial_by_the_end_of_the_tries_says_that_this_is_no_proof():
     model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
     script = Script([[1, 0], [3, 0], [2, 1]])
-    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=3, proposer=script, tries=50)
-    assert found.outcomes[0].sentence == (
-        "2 of 3 counterfactuals after 3 tries; allow more tries, or let more features move"
-    )
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=3, proposer=script, tries=7)
+    assert found.outcomes[0].sentence == f"2 of 3 counterfactuals after 3 tries{NO_PROOF}"
+    assert found.outcomes[0].reason == Reason(proven=False)
 
 
 def test_a_row_that_has_the_desired_outcome_is_told_so_and_costs_nothing():
@@ -338,7 +355,7 @@ def test_a_row_that_cannot_move_at_all_is_infeasible_without_asking_the_model():
     model = Weighing(np.array([1.0]), 100.0)
     found = released(layout, ask(model, layout, [[70.0]]), model)
     assert (found.outcomes[0].status, found.outcomes[0].tries) == ("infeasible", 0)
-    assert found.outcomes[0].sentence == "the schema allows this row no change at all"
+    assert found.outcomes[0].sentence == "the schema and the limits allow this row no change at all"
     assert model.rows_asked == 0
 
 
@@ -378,7 +395,8 @@ def test_a_rule_that_leaves_nothing_never_makes_a_row_exhausted_by_mistake():
 def test_a_tie_is_never_valid():
     layout = seven()
     for model in (Same((0.5, 0.5)), Same((0.2, 0.4, 0.4)), Weighing(np.zeros(2), 0.0)):
-        question = Question(np.zeros((1, 2)), np.zeros((1, 2), dtype=np.int16), np.array([0]), np.array([1]))
+        goal = Goal.of_classes(np.array([1]), len(model.classes))
+        question = Question.of(layout, np.zeros((1, 2)), model.proba(np.zeros((1, 2))), goal)
         found = released(layout, question, model)
         assert found.outcomes[0].status == "infeasible"
         assert len(found.row) == 0
@@ -396,7 +414,7 @@ def test_with_three_classes_the_desired_one_is_reached_for_each_row():
 
     layout = seven()
     cells = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
-    question = Question(cells, layout.levels(cells), np.array([0, 0, 1]), np.array([1, 2, 0]))
+    question = question_for(layout, cells, current=[0, 0, 1], desired=[1, 2, 0])
     found = released(layout, question, ByGrade(), asked=50)
     assert [set(levels) for levels in sets_of(found)] == [
         {(1, 0), (1, 1)},
@@ -416,10 +434,10 @@ def test_the_first_valid_proposals_are_kept_in_the_order_drawn_and_repeats_are_n
     assert (0.0, 0.0) not in judged
 
 
-@given(layouts(), SEEDS, st.sampled_from([0.0, 0.3]))
+@given(layouts(hows=HOWS, costs=True), SEEDS, st.sampled_from([0.0, 0.3]))
 def test_tries_are_the_rows_that_the_model_was_asked_about(layout, seed, epsilon):
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 5, rng)
+    question = random_question(layout, 5, rng, decode="median")
     model = random_model(layout, question, rng)
     found = released(layout, question, model, asked=3, tries=80, epsilon=epsilon)
     assert found.tries == model.rows_asked
@@ -432,7 +450,8 @@ def test_tries_are_the_rows_that_the_model_was_asked_about(layout, seed, epsilon
         assert len(judged) == alone.rows_asked
 
 
-def test_no_more_than_the_tries_are_drawn():
+def test_no_more_than_the_tries_are_drawn(monkeypatch):
+    monkeypatch.setattr(stage, "ENUMERABLE", 1)
     layout, drawn = seven(), []
 
     class Noting(Script):
@@ -470,7 +489,7 @@ def test_a_row_whose_own_tries_had_ended_is_not_told_that_time_was_up():
         proposer=Script([[1, 0], [3, 0]]),
         expired=lambda: True,
     )
-    assert found.outcomes[0].sentence.endswith("; allow more tries, or let more features move")
+    assert found.outcomes[0].sentence.endswith(NO_PROOF)
 
 
 def test_rows_whose_turn_had_not_come_when_time_was_up_are_not_drawn_for(monkeypatch):
@@ -484,7 +503,8 @@ def test_rows_whose_turn_had_not_come_when_time_was_up_are_not_drawn_for(monkeyp
     assert model.rows_asked == found.tries == found.outcomes[0].tries
 
 
-def test_the_clock_is_asked_between_rounds_and_a_finished_row_keeps_its_set():
+def test_the_clock_is_asked_between_rounds_and_a_finished_row_keeps_its_set(monkeypatch):
+    monkeypatch.setattr(stage, "ENUMERABLE", 1)
     model, layout, ticks = Weighing(np.array([1.0, 0.0]), 1.5), seven(), iter([False, False, True])
     script = Script([[3, 0], [1, 0], [1, 0], [1, 0]])
     found = released(
@@ -520,6 +540,7 @@ def test_progress_counts_the_rows_done(monkeypatch):
         proposer=uniform(layout, question),
         manner=PLAIN,
         pool=5,
+        enough=5,
         budget=Budget(100),
         progress=lambda done, rows: told.append((done, rows)),
     )
@@ -529,7 +550,7 @@ def test_progress_counts_the_rows_done(monkeypatch):
 def test_the_persons_own_numbers_and_gaps_are_released_unchanged():
     layout = small_layout()
     cells = np.array([[33.3, np.nan, np.nan, 0.0, 1.0]])
-    question = Question(cells, layout.levels(cells), np.array([0]), np.array([1]))
+    question = question_for(layout, cells, decode="median")
     found = released(layout, question, Same((0.0, 1.0)), asked=20, tries=500)
     assert np.isnan(found.cells[:, 1]).all()  # debt falls: from missing there is no way down
     assert (found.cells[:, 4] == 1.0).all()
@@ -544,14 +565,14 @@ def strange(levels: np.ndarray, desired: np.ndarray) -> np.ndarray:
     return (levels * np.arange(1, levels.shape[1] + 1)).sum(axis=1) * (1.0 + desired) / 7
 
 
-BALANCED = Selection(1.0, 1.5, 0.1, strange)
+BALANCED = Selection(1.0, 1.5, 0.1, unlikely=strange)
 
 
-@pytest.mark.parametrize("selection", [BALANCED, Selection(0.0, 1.0), Selection(1.0, 0.0, 1e-3, strange)])
+@pytest.mark.parametrize("selection", [BALANCED, Selection(0.0, 1.0), Selection(1.0, 0.0, 1e-3, unlikely=strange)])
 @pytest.mark.parametrize("place", [0.0, 0.7])
 def test_the_set_of_a_row_is_what_selection_chooses_from_its_first_valid_ones(selection, place):
     layout, rng = small_layout(), np.random.default_rng(1)
-    question = random_question(layout, 20, rng)
+    question = random_question(layout, 20, rng, decode="median")
     model = Weighing(np.array([0.05, -0.01, 0.5, 0.5, 1.0]), 3.0)
     pools = released(layout, question, model, asked=12, place=place)  # all of the first twelve
     found = released(layout, question, model, asked=4, pool=12, selection=selection, place=place)
@@ -582,7 +603,7 @@ def test_a_pool_smaller_than_what_was_asked_is_released_whole():
     found = released(layout, question, model, asked=6, pool=60, selection=Selection(1.0, 1.5))
     first, second = found.outcomes
     assert (first.status, first.found, first.valid, first.tries) == ("partial", 4, 4, 7)
-    assert first.sentence == "4 of 6 counterfactuals after 7 tries; the schema allows no others"
+    assert first.sentence == "4 of 6 counterfactuals after 7 tries; there are no others within the limits"
     assert set(sets_of(found)[0]) == {(2, 0), (2, 1), (3, 0), (3, 1)}
     assert sets_of(found)[0][0] in {(2, 0), (3, 0)}  # read first: the one that changes least
     assert found.rank.tolist() == [1, 2, 3, 4]
@@ -609,13 +630,13 @@ def test_no_more_than_the_pool_is_kept_and_none_is_no_pool():
     assert (nothing.outcomes[0].status, nothing.outcomes[0].valid, nothing.pooled) == ("infeasible", 0, 0)
 
 
-EVERYTHING = Manner("median", decode_again=True, refine=True)
+EVERYTHING = Manner(decode_again=True, refine=True)
 
 
-@given(layouts(), SEEDS, st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from([PLAIN, EVERYTHING]))
+@given(layouts(hows=HOWS, costs=True), SEEDS, st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from([PLAIN, EVERYTHING]))
 def test_a_set_from_a_pool_does_not_depend_on_the_other_rows_or_their_order(layout, seed, place, manner):
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 8, rng)
+    question = random_question(layout, 8, rng, decode="median")
     model = random_model(layout, question, rng)
 
     def sets(rows: np.ndarray) -> Released:
@@ -642,7 +663,7 @@ def test_a_set_from_a_pool_does_not_depend_on_the_other_rows_or_their_order(layo
 @pytest.mark.parametrize("place", [0.0, 0.7])
 def test_the_block_size_changes_nothing_in_a_set_from_a_pool(monkeypatch, block, place):
     layout, rng = small_layout(), np.random.default_rng(1)
-    question = random_question(layout, 30, rng)
+    question = random_question(layout, 30, rng, decode="median")
     model = Weighing(np.array([0.05, -0.01, 0.5, 0.5, 1.0]), 4.0)
 
     def sets() -> Released:
@@ -656,10 +677,10 @@ def test_the_block_size_changes_nothing_in_a_set_from_a_pool(monkeypatch, block,
     assert same_release(sets(), in_one)
 
 
-@given(layouts(), SEEDS, st.sampled_from([0.0, 0.2]), st.sampled_from([0.0, 1.0]))
+@given(layouts(hows=HOWS, costs=True), SEEDS, st.sampled_from([0.0, 0.2]), st.sampled_from([0.0, 1.0]))
 def test_what_is_released_from_a_pool_is_valid_different_and_obeying_too(layout, seed, epsilon, place):
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 5, rng)
+    question = random_question(layout, 5, rng, decode="median")
     model = random_model(layout, question, rng)
     found = released(
         layout,
@@ -700,7 +721,7 @@ class Exactly:
         return np.stack([1 - granted, granted], axis=1)
 
 
-AGAIN = Manner("median", decode_again=True)
+AGAIN = Manner(decode_again=True)
 
 
 def aged(**fields: object) -> Layout:
@@ -713,9 +734,8 @@ def aged(**fields: object) -> Layout:
     return Layout(Schema(features), (axis, categorical_axis(features[1])))
 
 
-def of_age(layout: Layout, age: float) -> Question:
-    cells = np.array([[age, 0.0]])
-    return Question(cells, layout.levels(cells), np.array([0]), np.array([1]))
+def of_age(layout: Layout, age: float, decode: Decode = "median") -> Question:
+    return question_for(layout, np.array([[age, 0.0]]), decode=decode)
 
 
 def test_where_only_the_other_value_of_a_bin_is_valid_a_second_look_finds_it():
@@ -741,7 +761,7 @@ def test_what_is_valid_at_once_keeps_its_first_value_and_is_not_looked_at_again(
 
 def test_the_second_value_is_the_median_where_the_first_is_the_midpoint():
     layout, model = aged(), Exactly((53.75,))
-    found = released(layout, of_age(layout, 20.0), model, manner=Manner("midpoint", decode_again=True))
+    found = released(layout, of_age(layout, 20.0, "midpoint"), model, manner=AGAIN)
     assert sorted(found.cells.tolist()) == [[53.75, 0.0], [53.75, 1.0]]
 
 
@@ -750,8 +770,27 @@ def test_the_declared_range_holds_for_the_second_value_too():
     found = released(layout, of_age(layout, 20.0), model, manner=AGAIN)
     assert len(found.row) == 0
     assert [53.75, 1.0] in model.asked
-    assert not any(age > 60 for age, _ in model.asked)
-    assert found.outcomes[0].tries == len(model.asked) == 7
+    assert max(age for age, _ in model.asked) == 60.0  # the midpoint, 62.5, brought inside the range
+    assert found.outcomes[0].tries == len(model.asked) == 9
+
+
+@pytest.mark.parametrize(
+    ("limits", "once", "twice"),
+    [
+        (Limits(where=["age + flag <= 60"]), [], [[53.75, 0.0], [53.75, 1.0]]),
+        (Limits(max_cost=43.0), [[62.5, 0.0]], [[53.75, 1.0], [62.5, 0.0]]),
+    ],
+)
+def test_where_the_first_value_of_a_bin_breaks_a_limit_that_the_other_keeps_the_other_is_tried(limits, once, twice):
+    """From 20 years it is 42.5 to the midpoint of the last bin, 62.5, and 33.75 to its median; the flag costs 1."""
+    layout, model = aged(cost=0.0, cost_up=1.0), Exactly((53.75, 62.5))
+    question = question_for(layout, np.array([[20.0, 0.0]]), decode="midpoint", limits=limits)
+    for manner, expected in ((PLAIN, once), (AGAIN, twice)):
+        model.asked.clear()
+        found = released(layout, question, model, manner=manner)
+        assert sorted(found.cells.tolist()) == expected
+        assert found.outcomes[0].tries == len(model.asked)
+        assert [62.5, 1.0] not in model.asked
 
 
 def test_a_second_value_that_equals_the_first_is_not_judged_twice():
@@ -771,13 +810,13 @@ def test_a_proof_that_nothing_is_valid_counts_combinations_and_not_looks():
     found = released(layout, of_age(layout, 20.0), model, manner=AGAIN)
     (outcome,) = found.outcomes
     assert (outcome.status, outcome.tries) == ("infeasible", 9)
-    assert outcome.sentence == "all 5 combinations that the schema allows were tried; none changes the outcome"
+    assert outcome.sentence == "all 5 combinations within the limits were tried; none changes the outcome"
 
 
-@given(layouts(), SEEDS, st.sampled_from([0.0, 0.3]))
+@given(layouts(hows=HOWS, costs=True), SEEDS, st.sampled_from([0.0, 0.3]))
 def test_a_second_look_never_loses_what_the_first_finds_and_tries_count_both(layout, seed, epsilon):
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 4, rng)
+    question = random_question(layout, 4, rng, decode="median")
     model = random_model(layout, question, rng)
     once = released(layout, question, model, asked=40, tries=80, epsilon=epsilon)
     model.asked.clear()
@@ -846,3 +885,227 @@ def test_what_the_model_takes_back_leaves_the_rest_of_the_pool_counted():
     assert [outcome.valid for outcome in found.outcomes] == [4, 4]
     again = confirm(found, answers(found, [0.1, 0.8, 0.2, 0.3]))
     assert [(outcome.found, outcome.valid) for outcome in again.outcomes] == [(1, 3), (0, 2)]
+
+
+# What counts as reached
+
+
+@dataclass
+class ByGrade:
+    """A model of three classes by the grade, 0 to 3, and surer with the flag."""
+
+    classes: tuple[str, ...] = ("low", "middle", "high")
+
+    def proba(self, cells: np.ndarray) -> np.ndarray:
+        answers = np.array([[0.8, 0.1, 0.1], [0.25, 0.5, 0.25], [0.1, 0.4, 0.5], [0.0, 0.1, 0.9]])
+        return 0.5 * answers[cells[:, 0].astype(int)] + 0.5 * answers[np.clip(cells.sum(axis=1), 0, 3).astype(int)]
+
+
+def goal_of(accepted: list[list[int]], ranges: list[tuple[float, float] | None] | None = None) -> Goal:
+    """Return the goal of rows that take any of some classes, perhaps within a range of probability."""
+    marked = np.array([[index in some for index in range(3)] for some in accepted])
+    ends = np.array([(np.nan, np.nan) if each is None else each for each in ranges or [None] * len(accepted)])
+    return Goal(marked, ends[:, 0], ends[:, 1])
+
+
+def reaching(goal: Goal, rows: list[list[float]], **settings: object) -> tuple[Released, Question]:
+    layout, model, cells = seven(), ByGrade(), np.array(rows)
+    question = Question.of(layout, cells, model.proba(cells), goal)
+    return released(layout, question, model, asked=50, **settings), question
+
+
+def test_any_of_several_classes_will_do_and_their_probabilities_add():
+    found, _ = reaching(goal_of([[1, 2], [0, 2], [1, 2]]), [[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]])
+    grid = np.array([[grade, flag] for grade in range(4) for flag in (0, 1)], dtype=float)
+    proba = ByGrade().proba(grid)
+    for row, good in ((0, [1, 2]), (1, [0, 2])):
+        rest = [index for index in range(3) if index not in good]
+        valid = proba[:, good].max(axis=1) > proba[:, rest].max(axis=1)
+        assert {tuple(cells) for cells in found.cells[found.row == row].tolist()} == {
+            tuple(cells) for cells in grid[valid].tolist()
+        } - {tuple(found.factual[row].tolist())}
+        own = ByGrade().proba(found.cells[found.row == row])
+        assert found.chance[found.row == row].tolist() == pytest.approx(own[:, good].sum(axis=1).tolist())
+    assert found.outcomes[2] == ALREADY
+
+
+def test_proposals_aim_at_the_accepted_class_that_is_likeliest_for_the_row_as_it_is():
+    _, question = reaching(goal_of([[1, 2], [0, 1], [0, 1, 2]]), [[0.0, 1.0], [3.0, 0.0], [2.0, 0.0]])
+    assert question.desired.tolist() == [1, 1, 2]
+    assert question.already.tolist() == [False, False, True]
+
+
+def test_a_range_of_probability_is_kept_at_both_ends_and_the_decision_does_not_count():
+    found, question = reaching(
+        goal_of([[2], [2], [2]], [(0.2, 0.3), (0.6, 0.95), (0.0, 0.2)]), [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    )
+    assert question.already.tolist() == [False, False, True]
+    grid = np.array([[grade, flag] for grade in range(4) for flag in (0, 1)], dtype=float)
+    chance = ByGrade().proba(grid)[:, 2]
+    for row, (low, high) in ((0, (0.2, 0.3)), (1, (0.6, 0.95))):
+        expected = {tuple(cells) for cells, p in zip(grid.tolist(), chance, strict=True) if low <= p <= high}
+        assert expected
+        assert {tuple(cells) for cells in found.cells[found.row == row].tolist()} == expected
+
+
+def test_the_best_probability_that_was_seen_is_kept_for_each_row():
+    layout, model = seven(), Weighing(np.array([1.0, 0.5]), 100.0)
+    question = ask(model, layout, [[0.0, 0.0], [3.0, 1.0]])
+    pools = look(
+        question, layout=layout, blackbox=model, proposer=uniform(layout, question), manner=PLAIN, pool=5, enough=5,
+        budget=Budget(300),
+    )  # fmt: skip
+    top, below = (1 / (1 + np.exp(100.0 - score)) for score in (3.5, 3.0))
+    assert pools.best.tolist() == pytest.approx([top, below])  # the row itself is no proposal
+
+
+# How long a row looks
+
+
+@dataclass
+class Counting(Script):
+    """A script that counts what is drawn for each row."""
+
+    drawn: dict[int, int] = field(default_factory=dict)
+
+    def propose(self, rows: np.ndarray, first: np.ndarray, count: int) -> np.ndarray:
+        self.drawn |= {row: int(start) + count for row, start in zip(rows.tolist(), first, strict=True)}
+        return super().propose(rows, first, count)
+
+
+@pytest.mark.parametrize(("patience", "drawn"), [(None, 500), (60, 60), (1000, 500)])
+def test_a_row_with_enough_for_a_set_goes_on_for_a_pool_only_as_long_as_patience_lasts(monkeypatch, patience, drawn):
+    monkeypatch.setattr(stage, "ENUMERABLE", 1)
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    script = Counting([[3, 0], [2, 0], [1, 0]])
+    question = ask(model, layout, [[0.0, 0.0]])
+    found = released(layout, question, model, asked=2, pool=4, patience=patience, tries=500, proposer=script)
+    assert drawn <= script.drawn[0] < drawn + 64
+    assert (found.outcomes[0].status, found.outcomes[0].valid) == ("found", 2)
+
+
+def test_a_row_without_enough_goes_on_whatever_the_patience(monkeypatch):
+    monkeypatch.setattr(stage, "ENUMERABLE", 1)
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    script = Counting([[3, 0], [2, 0], [1, 0]])
+    question = ask(model, layout, [[0.0, 0.0]])
+    released(layout, question, model, asked=3, pool=4, patience=10, tries=500, proposer=script)
+    assert script.drawn[0] == 500
+
+
+def test_a_room_that_is_smaller_than_what_was_drawn_is_tried_whole_whatever_the_proposer_says():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    script = Counting([[1, 0]])
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=9, tries=5000, proposer=script)
+    assert set(sets_of(found)[0]) == {(2, 0), (2, 1), (3, 0), (3, 1)}
+    assert found.outcomes[0].reason == Reason(proven=True)
+    assert script.drawn[0] < 100
+    assert model.rows_asked == 7
+
+
+def test_a_room_that_is_larger_than_the_tries_is_not_tried_whole():
+    model, layout = Weighing(np.array([1.0, 0.0]), 1.5), seven()
+    script = Counting([[1, 0]])
+    found = released(layout, ask(model, layout, [[0.0, 0.0]]), model, asked=9, tries=7, proposer=script)
+    assert (found.outcomes[0].status, model.rows_asked) == ("none_valid", 1)
+
+
+# Under limits of the rows' own
+
+
+def limits_for(layout: Layout, rows: int, rng: np.random.Generator) -> list[tuple[Limits, np.ndarray]]:
+    """Return limits of several sorts, each for some of the rows."""
+    names = layout.schema.names
+    numbers = [feature.name for feature in layout.schema.features if feature.numeric]
+    sorts = [
+        Limits(lock=[str(rng.choice(names))]),
+        Limits(max_changes=int(rng.integers(1, 4))),
+        Limits(max_cost=float(rng.choice([1.0, 2.5, 6.0]))),
+        *(Limits(where=[f"{name} <= was.{name} + 3"]) for name in numbers[:1]),
+        *(Limits(where=[f"{numbers[0]} + {numbers[1]} >= was.{numbers[1]}"]) for _ in numbers[1:2]),
+        *(Limits(permit={name: (-20.0, 20.0)}) for name in numbers[:1]),
+    ]
+    return [(limits, rng.random(rows) < 0.5) for limits in sorts]
+
+
+@given(layouts(hows=HOWS, costs=True), SEEDS, st.sampled_from([0.0, 1.0]), st.sampled_from([30, 600]))
+def test_under_limits_too_a_set_does_not_depend_on_the_other_rows_or_their_order(layout, seed, place, tries):
+    rng = np.random.default_rng(seed)
+    cells = random_cells(layout, 6, rng)
+    question = question_for(layout, cells, limits=limits_for(layout, 6, rng))
+    model = random_model(layout, question, rng)
+
+    def sets(rows: np.ndarray) -> Released:
+        return released(
+            layout, question.take(rows), model, asked=3, tries=tries, place=place, manner=EVERYTHING, pool=12,
+            selection=BALANCED, patience=40,
+        )  # fmt: skip
+
+    together, order = sets(np.arange(6)), rng.permutation(6)
+    for rows in (order, order[:2], order[:1]):
+        apart = sets(rows)
+        assert [together.outcomes[row] for row in rows] == list(apart.outcomes)
+        for place_of, row in enumerate(rows):
+            for name in ("cells", "chance", "cost"):
+                mine, theirs = getattr(apart, name)[apart.row == place_of], getattr(together, name)[together.row == row]
+                assert np.array_equal(mine, theirs, equal_nan=True)
+
+
+def test_limits_on_one_row_leave_the_others_as_they_would_be_without():
+    layout, rng = small_layout(), np.random.default_rng(4)
+    cells = random_cells(layout, 12, rng)
+    model = Weighing(np.array([0.05, -0.01, 0.5, 0.5, 1.0]), 3.0)
+    bound = np.arange(12) % 3 == 0
+    limits = Limits(max_changes=1, lock=["age"], where=["school >= was.school"])
+    free = released(layout, question_for(layout, cells, decode="median"), model, asked=4)
+    some = released(layout, question_for(layout, cells, decode="median", limits=[(limits, bound)]), model, asked=4)
+    for row in range(12):
+        same = sets_of(free)[row] == sets_of(some)[row] and free.outcomes[row] == some.outcomes[row]
+        assert same or bound[row]
+    changed = some.levels != layout.levels(cells)[some.row]
+    assert (changed[bound[some.row]].sum(axis=1) == 1).all()
+    assert not changed[bound[some.row], 0].any()
+    assert any(sets_of(some)[row] for row in np.flatnonzero(bound))
+
+
+# What a change costs
+
+
+def test_a_release_tells_what_each_change_costs():
+    layout, rng = small_layout(), np.random.default_rng(5)
+    schema = layout.schema.edit("age", cost=2.0, cost_up=0.5).edit("debt", cost_down=0.01)
+    schema = schema.edit("school", cost=0.25, cost_down=3.0).edit("job", level_costs=(0.0, 1.0, 4.0))
+    layout = Layout(schema, layout.axes)
+    question = random_question(layout, 15, rng, decode="median")
+    found = released(layout, question, Same((0.0, 1.0)), asked=6)
+    assert len(found.row) > 60
+    for row, after, cost in zip(found.row, found.cells.tolist(), found.cost, strict=True):
+        was = question.cells[row].tolist()
+        moved = [not (a == b or (np.isnan(a) and np.isnan(b))) for a, b in zip(was, after, strict=True)]
+        own = 0.0
+        own += (2.0 + 0.5 * (after[0] - was[0])) if moved[0] else 0.0
+        own += (1.0 + 0.01 * np.nan_to_num(was[1] - after[1])) if moved[1] else 0.0
+        own += (1.0 + [0.0, 1.0, 4.0][int(after[2])]) if moved[2] else 0.0
+        own += (0.25 + 3.0 * max(was[3] - after[3], 0)) if moved[3] else 0.0
+        assert cost == pytest.approx(own)
+
+
+def test_the_cheapest_are_chosen_and_read_first_where_cost_is_what_counts():
+    layout, rng = small_layout(), np.random.default_rng(6)
+    layout = Layout(layout.schema.edit("school", cost=0.25).edit("job", cost=3.0), layout.axes)
+    question = random_question(layout, 10, rng, decode="median")
+    model = Same((0.0, 1.0))
+    pool = released(layout, question, model, asked=20)
+    found = released(layout, question, model, asked=4, pool=20, selection=Selection(0.0, 0.0, cost=1.0))
+    for row in range(10):
+        mine, all_there_are = found.cost[found.row == row], np.sort(pool.cost[pool.row == row])
+        assert mine.tolist() == all_there_are[: len(mine)].tolist()
+        assert mine.tolist() == sorted(mine.tolist())
+
+
+def test_confirming_tells_the_class_that_the_model_now_puts_each_one_in():
+    found, _ = reaching(goal_of([[1, 2], [2]], [None, (0.2, 0.3)]), [[0.0, 0.0], [0.0, 0.0]])
+    again = confirm(found, ByGrade().proba(found.cells))
+    assert same_release(replace(again, predicted=found.predicted), found)
+    assert again.predicted.tolist() == decide(ByGrade().proba(found.cells)).tolist()
+    assert set(again.predicted[again.row == 1].tolist()) != {2}

@@ -21,12 +21,15 @@ def a_release(rows: int) -> Released:
         factual=question.cells,
         current=question.current,
         desired=question.desired,
+        goal=question.goal.within(np.full(rows, 0.5), np.arange(rows) / 8 + 0.5),
         outcomes=tuple(Outcome("found", "2 different counterfactuals", 2, 10 + each) for each in range(rows)),
         row=row,
         rank=np.tile([1, 2], rows),
         levels=question.levels[row],
         cells=question.cells[row],
         chance=np.linspace(0.6, 0.9, 2 * rows),
+        predicted=np.ones(2 * rows, dtype=np.int64),
+        cost=np.arange(2.0 * rows),
         valid=np.ones(2 * rows, dtype=bool),
     )
 
@@ -40,6 +43,10 @@ def test_unreadable_rows_stand_at_their_places_with_what_is_wrong_with_them():
     assert whole.row.tolist() == [1, 1, 2, 2, 4, 4]
     assert whole.current.tolist() == [-1, 0, 0, -1, 0]
     assert whole.desired.tolist() == [-1, 1, 1, -1, 1]
+    assert whole.goal.accepted.sum(axis=1).tolist() == [0, 1, 1, 0, 1]
+    assert whole.goal.accepted[:, 1].tolist() == [False, True, True, False, True]
+    assert np.array_equal(whole.goal.low, [np.nan, 0.5, 0.5, np.nan, 0.5], equal_nan=True)
+    assert np.array_equal(whole.goal.high, [np.nan, 0.5, 0.625, np.nan, 0.75], equal_nan=True)
     assert np.isnan(whole.factual[[0, 3]]).all()
     assert np.array_equal(whole.factual[[1, 2, 4]], released.factual, equal_nan=True)
     assert whole.answered.tolist() == [False, True, True, False, True]

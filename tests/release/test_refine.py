@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import l2c.release.search as stage
 from l2c.core.explanation import Released
+from l2c.core.limits import NO_LIMITS, Limits
 from l2c.core.method import Question
 from l2c.core.streams import Streams
 from l2c.engine.dial import Dial
@@ -21,11 +22,20 @@ from l2c.engine.propose import Counterer, Draws
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
 from l2c.release.explain import look
-from l2c.release.refine import ELITE_SHARE, EVEN_SHARE, HARD_AFTER, HARD_BELOW, is_hard, refined
+from l2c.release.refine import (
+    ELITE_SHARE,
+    EVEN_SHARE,
+    HARD_AFTER,
+    HARD_BELOW,
+    TIGHT_AFTER,
+    TIGHT_BELOW,
+    is_hard,
+    refined,
+)
 from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection
 from laws import layout_of
-from tables import SEEDS, layouts, random_levels
+from tables import SEEDS, layouts, question_for, random_levels
 
 # What a refined law is
 
@@ -91,10 +101,30 @@ def test_the_same_proposals_refine_a_law_in_the_same_way_beside_any_others():
     ],
 )
 def test_a_row_is_hard_once_it_has_drawn_enough_and_hardly_any_was_valid(valid, drawn, hard):
-    assert is_hard(np.array([valid]), np.array([drawn])).tolist() == [hard]
+    assert is_hard(np.array([valid]), np.array([drawn]), np.array([False])).tolist() == [hard]
+
+
+@pytest.mark.parametrize(
+    ("valid", "drawn", "hard"),
+    [
+        (0, TIGHT_AFTER - 1, False),
+        (0, TIGHT_AFTER, True),
+        (math.ceil(TIGHT_BELOW * TIGHT_AFTER), TIGHT_AFTER, False),
+        (math.ceil(TIGHT_BELOW * TIGHT_AFTER) - 1, TIGHT_AFTER, True),
+        (math.ceil(TIGHT_BELOW * 9000), 9000, False),
+    ],
+)
+def test_a_row_that_may_change_only_so_many_features_is_hard_sooner(valid, drawn, hard):
+    assert is_hard(np.array([valid]), np.array([drawn]), np.array([True])).tolist() == [hard]
 
 
 # What it does for a row
+
+
+@pytest.fixture(autouse=True)
+def only_what_is_drawn(monkeypatch):
+    """Try no room whole, however small it is: here the draws themselves are looked at."""
+    monkeypatch.setattr(stage, "ENUMERABLE", 1)
 
 
 HARD = layout_of((4,) * 6)
@@ -126,13 +156,13 @@ def misled(question: Question, place: float = 0.0, seed: int = 0) -> Draws:
     return method.proposer(question, Streams.for_rows(question.cells, seed), place)
 
 
-def rows_to_unlock() -> Question:
+def rows_to_unlock(limits: Limits = NO_LIMITS) -> Question:
     """Return rows of which some are near to the top already."""
     levels = np.array(
         [[0, 0, 0, 0, 0, 0], [1, 2, 0, 1, 0, 2], [3, 3, 3, 3, 0, 0], [2, 2, 2, 2, 2, 2], [3, 0, 1, 0, 0, 1]],
         dtype=np.int16,
     )
-    return Question(levels.astype(float), levels, np.zeros(5, dtype=np.int64), np.ones(5, dtype=np.int64))
+    return question_for(HARD, levels.astype(float), limits=limits)
 
 
 def unlocked(question: Question, *, refine: bool, place: float = 0.0, tries: int = 20_000, pool: int = 8) -> Released:
@@ -141,8 +171,9 @@ def unlocked(question: Question, *, refine: bool, place: float = 0.0, tries: int
         layout=HARD,
         blackbox=Lock(),
         proposer=misled(question, place),
-        manner=Manner("median", refine=refine),
+        manner=Manner(refine=refine),
         pool=pool,
+        enough=4,
         budget=Budget(tries),
     )
     return pools.release(4, Selection(1.0, 1.5))
@@ -171,8 +202,13 @@ def test_refinement_finds_more_than_the_even_law_that_it_begins_with(monkeypatch
         assert better.valid == 19 > 1.5 * worse.valid  # all there are: six at the top, or five and three others
 
 
-def test_what_a_hard_row_gets_does_not_depend_on_the_batch_or_its_order():
-    question = rows_to_unlock()
+TIGHT = Limits(max_changes=5)
+EITHER = pytest.mark.parametrize("limits", [NO_LIMITS, TIGHT], ids=["free", "tight"])
+
+
+@EITHER
+def test_what_a_hard_row_gets_does_not_depend_on_the_batch_or_its_order(limits):
+    question = rows_to_unlock(limits)
     together = unlocked(question, refine=True)
     for rows in ([3, 1, 4, 0, 2], [2, 0], [1], [0, 0, 1]):
         apart = unlocked(question.take(np.array(rows)), refine=True)
@@ -180,9 +216,10 @@ def test_what_a_hard_row_gets_does_not_depend_on_the_batch_or_its_order():
         assert sets_of(apart) == [sets_of(together)[row] for row in rows]
 
 
+@EITHER
 @pytest.mark.parametrize("block", [3, 500, 9000])
-def test_what_a_hard_row_gets_does_not_depend_on_the_block_size(monkeypatch, block):
-    question = rows_to_unlock()
+def test_what_a_hard_row_gets_does_not_depend_on_the_block_size(monkeypatch, block, limits):
+    question = rows_to_unlock(limits)
     in_one = unlocked(question, refine=True)
     monkeypatch.setattr(stage, "BLOCK", block)
     in_many = unlocked(question, refine=True)
@@ -196,6 +233,7 @@ class Noting:
 
     draws: Draws
     said: list[tuple[int, int]] = field(default_factory=list)
+    begun: dict[int, np.ndarray] = field(default_factory=dict)
 
     def propose(self, rows: np.ndarray, first: np.ndarray, count: int) -> np.ndarray:
         return self.draws.propose(rows, first, count)
@@ -206,29 +244,54 @@ class Noting:
     def propose_from(self, law: np.ndarray, rows: np.ndarray, first: np.ndarray, count: int) -> np.ndarray:
         assert ((law > 0) == (self.draws.even_law(rows) > 0)).all()
         self.said += zip(rows.tolist(), first.tolist(), strict=True)
+        self.begun = dict(zip(rows.tolist(), law, strict=True)) | self.begun
         return self.draws.propose_from(law, rows, first, count)
 
 
-def noted(question: Question, needed: int) -> tuple[Released, list[tuple[int, int]]]:
+def noted(question: Question, needed: int) -> tuple[Released, Noting]:
     proposer = Noting(misled(question))
     pools = look(
         question,
         layout=HARD,
         blackbox=Lock(needed),
         proposer=proposer,
-        manner=Manner("median", refine=True),
+        manner=Manner(refine=True),
         pool=4,
+        enough=4,
         budget=Budget(2500),
     )
-    return pools.release(4, Selection()), proposer.said
+    return pools.release(4, Selection()), proposer
 
 
 def test_only_a_hard_row_gets_a_law_of_its_own_and_not_before_it_has_drawn_enough():
     question = rows_to_unlock().take(np.array([1, 2, 3]))
-    _, said = noted(question, needed=0)
-    assert said == []
-    found, said = noted(question, needed=7)
-    assert {row for row, _ in said} == {0, 1, 2}
-    assert min(first for _, first in said) >= HARD_AFTER
-    assert max(first for _, first in said) < 2500
+    _, proposer = noted(question, needed=0)
+    assert proposer.said == []
+    found, proposer = noted(question, needed=7)
+    assert {row for row, _ in proposer.said} == {0, 1, 2}
+    assert min(first for _, first in proposer.said) >= HARD_AFTER
+    assert max(first for _, first in proposer.said) < 2500
     assert all(outcome.status == "none_valid" and 0 < outcome.tries <= 2500 for outcome in found.outcomes)
+
+
+def test_a_tight_row_gets_a_law_of_its_own_sooner_and_one_that_has_listened_already():
+    free, tight = rows_to_unlock(), rows_to_unlock(TIGHT)
+    _, proposer = noted(free, needed=7)
+    for row, law in proposer.begun.items():
+        assert (law == proposer.draws.even_law(np.array([row]))[0]).all()
+    _, proposer = noted(tight, needed=7)
+    assert set(proposer.begun) == set(range(5))
+    assert all(TIGHT_AFTER <= first < HARD_AFTER for _, first in sorted(proposer.said, key=lambda one: one[1])[:5])
+    moved = {row for row, law in proposer.begun.items() if (law != proposer.draws.even_law(np.array([row]))[0]).any()}
+    assert moved == {1, 2, 3, 4}  # the first row is at level 0 already: it was proposed nothing that it could hear of
+
+
+def test_a_tight_row_is_answered_with_fewer_questions_than_a_law_that_does_not_listen(monkeypatch):
+    """Only the five right changes of the first row are granted, of 4 ** 6 combinations."""
+    question = rows_to_unlock(TIGHT).take(np.array([0]))
+    listening = unlocked(question, refine=True, pool=4)
+    monkeypatch.setattr(stage, "refined", lambda layout, even, *_: even)  # noqa: ARG005
+    deaf = unlocked(question, refine=True, pool=4)
+    assert [outcome.found for outcome in listening.outcomes] == [4]
+    assert ((listening.levels != question.levels).sum(axis=1) == 5).all()
+    assert listening.tries < 0.7 * deaf.tries

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from jaxtyping import Float64, Int64
 
-from l2c.core.blackbox import BlackBox, puts_in
-from l2c.core.explanation import Outcome, Released
+from l2c.core.blackbox import BlackBox, decide
+from l2c.core.costs import total_costs
+from l2c.core.explanation import Outcome, Reason, Released
 from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
-from l2c.core.types import Probabilities
+from l2c.core.types import Mask, Probabilities
 from l2c.release import search
-from l2c.release.search import Budget, Manner, Search, joined, ranks
+from l2c.release.search import Budget, Manner, Search, joined, judged_by_all, ranks
 from l2c.release.select import Selection
+from l2c.release.settle import Sight, settle
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,11 +27,17 @@ class Pools:
     question: Question
     searches: tuple[Search, ...]
 
+    @property
+    def best(self) -> Float64[np.ndarray, " rows"]:
+        """The highest probability of the desired outcome that was seen for each row."""
+        return np.concatenate([looked.best for looked in self.searches])
+
     def release(self, asked: int, selection: Selection) -> Released:
         """Return the release with sets of at most `asked`, each row's counterfactuals together and in order."""
         first = self.searches[0]
         sets = [(looked.start, looked.chosen(asked, selection)) for looked in self.searches]
         found = joined([replace(kept, row=kept.row + start) for start, kept in sets], len(first.layout.axes))
+        own = self.question.levels[found.row]
         return Released(
             layout=first.layout,
             classes=first.blackbox.classes,
@@ -36,12 +45,15 @@ class Pools:
             factual=self.question.cells,
             current=self.question.current,
             desired=self.question.desired,
+            goal=self.question.goal,
             outcomes=tuple(outcome for looked in self.searches for outcome in _outcomes(looked, asked)),
             row=found.row,
             rank=ranks(found.row),
             levels=found.levels,
             cells=found.cells,
             chance=found.chance,
+            predicted=self.question.desired[found.row],
+            cost=total_costs(first.layout, self.question.cells[found.row], found.cells, own, found.levels),
             valid=np.ones(len(found.row), dtype=bool),
         )
 
@@ -54,47 +66,76 @@ def look(
     proposer: Proposer,
     manner: Manner,
     pool: int,
+    enough: int | Int64[np.ndarray, " rows"],
     budget: Budget,
+    also: tuple[BlackBox, ...] = (),
+    sight: Sight | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Pools:
     """Return up to `pool` different valid counterfactuals for every row of a batch that can be read.
 
-    Rows that have the desired outcome already get none, and are told so.
+    Rows that have the desired outcome already get none, and are told so. A row that has `enough` may stop short of
+    a full pool, if the budget's patience ends. With sight of the model, rows that found none are settled.
+
+    Parameters
+    ----------
+    also
+        Other versions of the model, under each of which a counterfactual must reach its goal too.
     """
-    rows = len(question.cells)
+    rows = len(question)
+    if also:
+        question = replace(question, already=_already_under_all(question, also))
     searches = []
     step = max(1, search.BLOCK // pool)
     for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
         chunk = question.take(np.arange(start, min(rows, start + step)))
-        looking = Search(layout, chunk, blackbox, proposer, manner, pool, budget, start)
+        wanted = np.broadcast_to(enough, rows)[start : start + step]
+        looking = Search(layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also)
         looking.out_of_time = start > 0 and budget.expired()
         looking.run()
+        if sight is not None and not looking.out_of_time:
+            settle(looking, sight)
         searches.append(looking)
         if progress:
-            progress(start + len(chunk.cells), rows)
+            progress(start + len(chunk), rows)
     return Pools(question, tuple(searches))
 
 
-def confirm(released: Released, proba: Probabilities) -> Released:
-    """Return the release without what the original model, asked again, does not put in the desired class."""
-    valid = puts_in(proba, released.desired[released.row])
-    chance = np.take_along_axis(proba, released.desired[released.row][:, None], axis=1)[:, 0]
+def _already_under_all(question: Question, also: tuple[BlackBox, ...]) -> Mask:
+    """Return which rows are where they should be under every version of the model."""
+    already = question.already.copy()
+    for blackbox in also:
+        rows = np.flatnonzero(already)
+        if len(rows):
+            already[rows] = question.goal.take(rows).reached(blackbox.proba(question.cells[rows]))
+    return already
+
+
+def confirm(released: Released, proba: Probabilities, also: Sequence[Probabilities] = ()) -> Released:
+    """Return the release without what, once the original model is asked again, does not reach its goal.
+
+    `also` are the answers of other versions of the model, under which it must reach its goal too.
+    """
+    valid, chance, _ = judged_by_all(released.goal.take(released.row), (proba, *also))
+    released = replace(released, chance=chance, predicted=decide(proba, released.goal.threshold))
     if valid.all():
-        return replace(released, chance=chance)
+        return released
     lost = np.bincount(released.row[~valid], minlength=len(released.outcomes))
     outcomes = tuple(
         _taken_back(outcome, int(gone), released.asked) if gone else outcome
         for outcome, gone in zip(released.outcomes, lost, strict=True)
     )
+    return only(replace(released, outcomes=outcomes), valid)
+
+
+def only(released: Released, which: Mask) -> Released:
+    """Return the release with some of its counterfactuals alone, ranked anew."""
+    long = ("row", "levels", "cells", "chance", "predicted", "cost", "valid")
     return replace(
         released,
-        outcomes=outcomes,
-        row=released.row[valid],
-        rank=ranks(released.row[valid]),
-        levels=released.levels[valid],
-        cells=released.cells[valid],
-        chance=chance[valid],
-        valid=valid[valid],
+        rank=ranks(released.row[which]),
+        measured=None if released.measured is None else released.measured.of_found(which),
+        **{name: getattr(released, name)[which] for name in long},
     )
 
 
@@ -104,35 +145,51 @@ def _taken_back(outcome: Outcome, gone: int, asked: int) -> Outcome:
     return replace(_ended(outcome.found - gone, asked, outcome.tries, why), valid=outcome.valid - gone)
 
 
+PROVEN = "no combination of levels within the limits changes the outcome: a solver proved it"
 ALREADY = Outcome("already", "the model already gives the desired outcome; nothing has to change")
 
 
 def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
     cut_short = search.out_of_time & (search.drawn < search.budget.tries)
-    counts = (search.valid.tolist(), search.judged.tolist(), search.different.tolist())
-    for already, exhausted, late, valid, tries, different in zip(
-        search.already, search.exhausted, cut_short, *counts, strict=True
+    counts = (search.valid.tolist(), search.judged.tolist(), search.obeying.tolist())
+    aims = ["changes the outcome" if decided else RANGED for decided in np.isnan(search.question.goal.low)]
+    for already, proven, exhausted, late, valid, tries, obeying, aim in zip(
+        search.question.already, search.proven, search.exhausted, cut_short, *counts, aims, strict=True
     ):
         if already:
             yield ALREADY
+        elif proven:
+            yield Outcome("infeasible", PROVEN, 0, tries, reason=Reason(proven=True))
         elif exhausted and not valid:
-            # The row itself is one of the different ones, and a combination may have been judged twice.
-            sentence = f"all {different - 1} combinations that the schema allows were tried; none changes the outcome"
-            sentence = sentence if tries else "the schema allows this row no change at all"
-            yield Outcome("infeasible", sentence, 0, tries)
+            yield Outcome("infeasible", _nothing_left(obeying, aim), 0, tries, reason=Reason(proven=True))
         elif exhausted:
-            yield _ended(valid, asked, tries, "; the schema allows no others")
+            yield _ended(valid, asked, tries, "; there are no others within the limits", proven=True)
         elif late:
-            yield _ended(valid, asked, tries, "; the time budget ended")
+            yield _ended(valid, asked, tries, "; the time budget ended", aim)
         else:
-            yield _ended(valid, asked, tries, "; allow more tries, or let more features move")
+            yield _ended(valid, asked, tries, "; the search found no more, which is no proof that there are none", aim)
 
 
-def _ended(valid: int, asked: int, tries: int, why: str) -> Outcome:
+RANGED = "reaches the probability that was asked for"
+
+
+def _nothing_left(obeying: int, aim: str) -> str:
+    if not obeying:
+        return "the schema and the limits allow this row no change at all"
+    if obeying == 1:
+        return f"the only combination within the limits was tried; it is not one that {aim}"
+    return f"all {obeying} combinations within the limits were tried; none {aim}"
+
+
+def _ended(
+    valid: int, asked: int, tries: int, why: str, aim: str = "changes the outcome", *, proven: bool = False
+) -> Outcome:
     found = min(valid, asked)
     if found == asked:
         ones = "counterfactual" if found == 1 else "different counterfactuals"
         return Outcome("found", f"{found} {ones}", found, tries, valid)
+    reason = Reason(proven)
     if found:
-        return Outcome("partial", f"{found} of {asked} counterfactuals after {tries} tries{why}", found, tries, valid)
-    return Outcome("none_valid", f"none of {tries} proposals changes the outcome{why}", 0, tries)
+        sentence = f"{found} of {asked} counterfactuals after {tries} tries{why}"
+        return Outcome("partial", sentence, found, tries, valid, reason)
+    return Outcome("none_valid", f"none of {tries} proposals {aim}{why}", 0, tries, reason=reason)

@@ -28,6 +28,10 @@ def with_unreadable(released: Released, readable: np.ndarray, sentences: Mapping
     factual[readable] = released.factual
     current, desired = np.full(rows, -1), np.full(rows, -1)
     current[readable], desired[readable] = released.current, released.desired
+    low, high = np.full(rows, np.nan), np.full(rows, np.nan)
+    low[readable], high[readable] = released.goal.low, released.goal.high
+    accepted = np.zeros((rows, released.goal.accepted.shape[1]), dtype=bool)
+    accepted[readable] = released.goal.accepted
     outcomes = [Outcome("bad_input", sentences.get(row, "")) for row in range(rows)]
     for row, outcome in zip(readable.tolist(), released.outcomes, strict=True):
         outcomes[row] = outcome
@@ -36,6 +40,8 @@ def with_unreadable(released: Released, readable: np.ndarray, sentences: Mapping
         factual=factual,
         current=current,
         desired=desired,
+        goal=replace(released.goal, accepted=accepted, low=low, high=high),
         outcomes=tuple(outcomes),
         row=readable[released.row],
+        measured=None if released.measured is None else released.measured.among(readable, rows),
     )

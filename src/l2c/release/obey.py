@@ -1,4 +1,4 @@
-"""Whether a proposal keeps to the schema: what may move, where to, and the rules between features.
+"""Whether a proposal keeps to its row's room, to the rules between features and to the caller's conditions.
 
 It is checked on every proposal, whoever made it, before the model is asked: a constraint is a post-condition.
 """
@@ -6,40 +6,49 @@ It is checked on every proposal, whoever made it, before the model is asked: a c
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Int64
 
+from l2c.core.costs import total_costs
 from l2c.core.layout import Layout
+from l2c.core.method import Question
+from l2c.core.room import Room
 from l2c.core.rules import meets_rule
 from l2c.core.types import Cells, Levels, Mask
 
 
-def obeys(layout: Layout, before: Levels, after: Levels, values: Cells) -> Mask:
-    """Return which proposals keep to the schema.
+def fits(layout: Layout, room: Room, row: Int64[np.ndarray, " n"], own: Levels, levels: Levels) -> Mask:
+    """Return which proposals lie in their row's room: every level open, and not too many changed.
 
     Parameters
     ----------
-    before, after
+    row
+        The row of the room that each proposal is for.
+    own, levels
         Levels of the person and of the proposal.
-    values
-        The proposal's values, for the declared ranges.
     """
-    good = np.ones(after.shape[:-1], dtype=bool)
-    for i, (feature, axis) in enumerate(zip(layout.schema.features, layout.axes, strict=True)):
-        was, now = before[..., i], after[..., i]
-        kept = was == now
-        if feature.moves == "never":
-            good &= kept
-            continue
-        lost = now == axis.known
-        unordered = was == axis.known
-        if feature.moves == "rises":
-            good &= kept | ((now > was) & ~unordered)
-        elif feature.moves == "falls":
-            good &= kept | ((now < was) & ~unordered)
-        good &= kept | ~lost
-        if feature.low is not None:
-            good &= kept | (values[..., i] >= feature.low)
-        if feature.high is not None:
-            good &= kept | (values[..., i] <= feature.high)
+    good = np.asarray(room.open[row[:, None], levels + layout.offsets].all(axis=1))
+    if (room.changes < levels.shape[1]).any():
+        good &= (levels != own).sum(axis=1) <= room.changes[row]
+    return good
+
+
+def obeys(layout: Layout, question: Question, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells) -> Mask:
+    """Return which proposals keep what ties features together: rules, the total cost, the caller's conditions.
+
+    Parameters
+    ----------
+    row
+        The row of the question that each proposal is for.
+    levels, values
+        The proposals by level and by value.
+    """
+    own, cells, room = question.levels[row], question.cells[row], question.room
+    good = np.ones(len(levels), dtype=bool)
     for rule in layout.schema.rules:
-        good &= meets_rule(rule, layout.schema.names, before, after)
+        good &= meets_rule(rule, layout.schema.names, own, levels)
+    if room.prices is not None:
+        good &= total_costs(layout, cells, values, own, levels) <= room.spend[row]
+    for condition, rows in room.conditions:
+        asked = np.flatnonzero(good & rows[row])
+        good[asked] = condition.holds(values[asked], cells[asked])
     return good

@@ -7,20 +7,23 @@ order of rows changes what it gets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float64, Int64, UInt64
+from jaxtyping import Float64, Int16, Int64, UInt64
 
-from l2c.core.blackbox import BlackBox, puts_in
-from l2c.core.layout import Decode, Layout
+from l2c.core.blackbox import BlackBox
+from l2c.core.costs import total_costs
+from l2c.core.goal import Goal
+from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
 from l2c.core.streams import scramble
-from l2c.core.types import Cells, Levels, Mask
+from l2c.core.types import Cells, Levels, Mask, Probabilities
 from l2c.engine.decode import decode_levels
-from l2c.release.obey import obeys
-from l2c.release.refine import HARD_ROUND, is_hard, refined
+from l2c.release.exhaust import ENUMERABLE, every_proposal
+from l2c.release.obey import fits, obeys
+from l2c.release.refine import HARD_ROUND, TIGHT_ROUND, is_hard, refined
 from l2c.release.select import Selection, choose
 
 BLOCK = 1 << 17
@@ -32,27 +35,28 @@ Clock = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long to look: proposals drawn for one row, and a clock that tells when time is up."""
+    """How long to look: proposals drawn for one row, and a clock that tells when time is up.
+
+    A row that has enough for a set, but not yet a full pool to choose it from, draws no more than `patience`.
+    """
 
     tries: int
+    patience: int | None = None
     expired: Clock = lambda: False
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How proposals are turned into values, and whether hard rows are helped.
+    """Whether proposals get a second chance, and hard rows help.
 
     Parameters
     ----------
-    decode
-        Which value stands for a bin.
     decode_again
         Whether a proposal that is not valid is tried once more with the other value.
     refine
         Whether a hard row gets a law of its own.
     """
 
-    decode: Decode
     decode_again: bool = False
     refine: bool = False
 
@@ -74,8 +78,10 @@ class Kept:
 class Search:
     """The search for one chunk of rows: what each has drawn, asked and found so far.
 
-    `pool` is how many valid ones each row looks for; `start` is the position of the chunk's first row in the batch,
-    for which the proposer speaks.
+    `pool` is how many valid ones each row looks for, and with `enough` of them it looks no longer than the budget's
+    patience; `start` is the position of the chunk's first row in the batch,
+    for which the proposer speaks. A proposal is valid if it reaches its goal under the model and under every one of
+    `also`, other versions of it.
     """
 
     layout: Layout
@@ -84,46 +90,61 @@ class Search:
     proposer: Proposer
     manner: Manner
     pool: int
+    enough: Int64[np.ndarray, " rows"]
     budget: Budget
     start: int
+    also: tuple[BlackBox, ...] = ()
     drawn: Int64[np.ndarray, " rows"] = field(init=False)
     judged: Int64[np.ndarray, " rows"] = field(init=False)
     valid: Int64[np.ndarray, " rows"] = field(init=False)
     different: Int64[np.ndarray, " rows"] = field(init=False)
+    obeying: Int64[np.ndarray, " rows"] = field(init=False)
     possible: Float64[np.ndarray, " rows"] = field(init=False)
     seen: UInt64[np.ndarray, " seen"] = field(init=False)
     hard: Mask = field(init=False)
     laws: Float64[np.ndarray, "rows width"] = field(init=False)
+    proven: Mask = field(init=False)
+    best: Float64[np.ndarray, " rows"] = field(init=False)
+    heard: list[tuple[Int64[np.ndarray, " n"], Levels, Float64[np.ndarray, " n"]]] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     out_of_time: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("drawn", "judged", "valid", "different"):
-            setattr(self, name, np.zeros(len(self.question.cells), dtype=np.int64))
-        self.possible = _possible(self.layout, self.question.levels)
+        for name in ("drawn", "judged", "valid", "different", "obeying"):
+            setattr(self, name, np.zeros(len(self.question), dtype=np.int64))
+        self.possible = self.question.room.combinations(self.layout, self.question.levels)
         self.seen = np.empty(0, dtype=np.uint64)
-        self.hard = np.zeros(len(self.question.cells), dtype=bool)
+        self.hard, self.proven = (np.zeros(len(self.question), dtype=bool) for _ in range(2))
+        self.best = np.zeros(len(self.question))
         self.laws = np.empty((0, self.layout.width))
 
     @property
-    def already(self) -> Mask:
-        return self.question.current == self.question.desired
+    def tight(self) -> Mask:
+        """Which rows may not change as many features as they have."""
+        return self.question.room.changes < self.question.levels.shape[1]
 
     @property
     def exhausted(self) -> Mask:
-        """Which rows have drawn everything that the schema allows them."""
+        """Which rows have seen everything that they have room for."""
         return self.different >= self.possible
 
     @property
     def pending(self) -> np.ndarray:
-        hopeful = ~self.already & ~self.exhausted & (self.drawn < self.budget.tries)
+        most = np.full(len(self.question), self.budget.tries)
+        if self.budget.patience is not None:
+            most = np.where(self.valid >= self.enough, min(self.budget.patience, self.budget.tries), most)
+        hopeful = ~self.question.already & ~self.exhausted & (self.drawn < most)
         return np.flatnonzero(hopeful & (self.valid < self.pool))
 
     def run(self) -> None:
         """Go on until every row has its pool, or its budget has ended."""
         while len(pending := self.pending) and not self.out_of_time:
+            small = self.possible[pending] <= np.minimum(self.drawn[pending], ENUMERABLE)
+            self._enumerate(pending[small])
+            pending = pending[~small]
             if self.manner.refine:
                 self._single_out(pending)
+                self.heard = []
             for rows, counts in _blocks(pending, self.next_draws(pending)):
                 self.advance(rows, counts)
                 self.out_of_time = self.budget.expired()
@@ -135,7 +156,10 @@ class Search:
         wanted = self.pool - self.valid[rows]
         success = (self.valid[rows] + 0.5) / (self.drawn[rows] + 1.0)
         more = np.where(self.drawn[rows] == 0, wanted, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
-        at_most = np.where(self.hard[rows], HARD_ROUND, np.maximum(np.maximum(4 * self.drawn[rows], 64), wanted))
+        at_most = np.maximum(np.maximum(4 * self.drawn[rows], 64), wanted)
+        # A tight row's law is refined often at first, then ever less: each round is a call of the model.
+        tight_round = np.maximum(TIGHT_ROUND, self.drawn[rows] // 2)
+        at_most = np.where(self.hard[rows], np.where(self.tight[rows], tight_round, HARD_ROUND), at_most)
         return np.minimum(np.minimum(more, at_most), self.budget.tries - self.drawn[rows])
 
     def advance(self, rows: np.ndarray, counts: Int64[np.ndarray, " rows"]) -> None:
@@ -145,14 +169,50 @@ class Search:
         row = np.repeat(rows, counts)
         levels = levels[within]
         self.drawn[rows] += counts
+        self._consider(row, levels)
+
+    def _consider(self, row: Int64[np.ndarray, " n"], levels: Levels) -> None:
+        """Judge what is new and obeys; rows stand together."""
         new = self._first_seen(row, levels)
         row, levels = row[new], levels[new]
-        own, cells = self.question.levels[row], self.question.cells[row]
-        values = decode_levels(self.layout, levels, cells, own, self.manner.decode)
-        good = obeys(self.layout, own, levels, values)
-        self.different += np.bincount(row[good], minlength=len(self.different))
-        good &= (levels != own).any(axis=1)
+        room = self.question.room
+        within = fits(self.layout, room, row, self.question.levels[row], levels)
+        self.different += np.bincount(row[within], minlength=len(self.different))
+        row, levels = row[within], levels[within]
+        values, good = self._decoded(row, levels)
+        good &= (levels != self.question.levels[row]).any(axis=1)
+        self.obeying += np.bincount(row[good], minlength=len(self.obeying))
         self._judge(row[good], levels[good], values[good])
+
+    def offer(self, row: int, levels: Int16[np.ndarray, " features"]) -> None:
+        """Judge a proposal that came from elsewhere, even if it was seen before with other values."""
+        place, every = np.array([row]), levels[None, :]
+        if not fits(self.layout, self.question.room, place, self.question.levels[place], every).all():
+            return
+        values, good = self._decoded(place, every)
+        if good.all():
+            self._judge(place, every, values)
+
+    def _decoded(self, row: Int64[np.ndarray, " n"], levels: Levels) -> tuple[Cells, Mask]:
+        """Return the values of proposals and which obey; where the first values break a limit, the others may not."""
+        room = self.question.room
+        values = decode_levels(self.layout, levels, room.values, row)
+        good = obeys(self.layout, self.question, row, levels, values)
+        if self.manner.decode_again and (room.prices is not None or room.conditions):
+            rest = np.flatnonzero(~good)
+            others = decode_levels(self.layout, levels[rest], room.others, row[rest])
+            keep = obeys(self.layout, self.question, row[rest], levels[rest], others)
+            values[rest[keep]], good[rest[keep]] = others[keep], True
+        return values, good
+
+    def _enumerate(self, rows: np.ndarray) -> None:
+        """Consider everything that some rows have room for, so that none of it is left to luck."""
+        together = max(1, BLOCK // ENUMERABLE)
+        for some in np.split(rows, range(together, len(rows), together)):
+            every = [every_proposal(self.layout, self.question.room, row, self.question.levels[row]) for row in some]
+            if every:
+                self._consider(np.repeat(some, [len(one) for one in every]), np.concatenate(every))
+        self.different[rows] = self.possible[rows]
 
     def _proposed(self, rows: np.ndarray, count: int) -> Levels:
         """Return the next draws of some rows: from what was learned, or from a hard row's own law."""
@@ -168,20 +228,22 @@ class Search:
 
     def _single_out(self, pending: np.ndarray) -> None:
         """Give the rows that prove hard a law of their own to begin with."""
-        new = pending[is_hard(self.valid[pending], self.drawn[pending]) & ~self.hard[pending]]
+        new = pending[is_hard(self.valid[pending], self.drawn[pending], self.tight[pending]) & ~self.hard[pending]]
         if len(new):
             if not len(self.laws):
                 self.laws = np.zeros((len(self.hard), self.layout.width))
             self.laws[new] = self.proposer.even_law(self.start + new)
             self.hard[new] = True
+            for row, levels, near in self.heard:
+                self._refine(row, levels, near)
 
-    def _refine(self, row: Int64[np.ndarray, " n"], levels: Levels, chance: Float64[np.ndarray, " n"]) -> None:
+    def _refine(self, row: Int64[np.ndarray, " n"], levels: Levels, near: Float64[np.ndarray, " n"]) -> None:
         """Move the hard rows' laws towards their best proposals of this round."""
         told = self.hard[row]
         if told.any():
             rows, place = np.unique(row[told], return_inverse=True)
             even = self.proposer.even_law(self.start + rows)
-            self.laws[rows] = refined(self.layout, even, place, levels[told], chance[told])
+            self.laws[rows] = refined(self.layout, even, place, levels[told], near[told])
 
     def _first_seen(self, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
         """Return which proposals their row has not drawn before, and remember them."""
@@ -200,10 +262,13 @@ class Search:
         """Ask the model, and keep for each row the first valid proposals that it still lacks."""
         if not len(row):
             return
-        good, chance = self._asked(row, values)
+        good, chance, near = self._asked(row, values)
         if self.manner.decode_again:
-            self._judge_again(row, levels, values, good, chance)
-        self._refine(row, levels, chance)
+            self._judge_again(row, levels, values, good, chance, near)
+        self._refine(row, levels, near)
+        early = np.flatnonzero(self.tight[row] & ~self.hard[row])
+        if self.manner.refine and len(early):
+            self.heard.append((row[early], levels[early], near[early]))
         found = np.flatnonzero(good)
         # Rows stand together and in the order of drawing: the place within its row is a running count.
         place = np.arange(len(found)) - np.searchsorted(row[found], row[found], side="left")
@@ -211,12 +276,15 @@ class Search:
         self.valid += np.bincount(row[found], minlength=len(self.valid))
         self.kept.append(Kept(row[found], levels[found], values[found], chance[found]))
 
-    def _asked(self, row: Int64[np.ndarray, " n"], values: Cells) -> tuple[Mask, Float64[np.ndarray, " n"]]:
-        """Return which proposals the model puts in the desired class, and with what probability."""
-        desired = self.question.desired[row]
-        proba = self.blackbox.proba(values)
+    def _asked(
+        self, row: Int64[np.ndarray, " n"], values: Cells
+    ) -> tuple[Mask, Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
+        """Return which proposals reach their row's goal, with what probability, and how near they come."""
+        goal = self.question.goal.take(row)
+        reached, chance, near = judged_by_all(goal, (box.proba(values) for box in (self.blackbox, *self.also)))
         self.judged += np.bincount(row, minlength=len(self.judged))
-        return puts_in(proba, desired), np.take_along_axis(proba, desired[:, None], axis=1)[:, 0]
+        np.maximum.at(self.best, row, chance)
+        return reached, chance, near
 
     def _judge_again(
         self,
@@ -225,20 +293,22 @@ class Search:
         values: Cells,
         good: Mask,
         chance: Float64[np.ndarray, " n"],
+        near: Float64[np.ndarray, " n"],
     ) -> None:
         """Give proposals that are not valid a second chance, with the other values that stand for their bins."""
         bad = np.flatnonzero(~good)
-        own = self.question.levels[row[bad]]
-        others = decode_levels(
-            self.layout, levels[bad], self.question.cells[row[bad]], own, self.manner.decode, other=True
-        )
+        others = decode_levels(self.layout, levels[bad], self.question.room.others, row[bad])
         differ = (others != values[bad]) & ~(np.isnan(others) & np.isnan(values[bad]))
-        again = differ.any(axis=1) & obeys(self.layout, own, levels[bad], others)
+        again = differ.any(axis=1)
+        bad, others = bad[again], others[again]
+        again = obeys(self.layout, self.question, row[bad], levels[bad], others)
         bad, others = bad[again], others[again]
         if len(bad):
-            valid, probability = self._asked(row[bad], others)
+            valid, probability, nearness = self._asked(row[bad], others)
             good[bad] = valid
-            values[bad[valid]], chance[bad[valid]] = others[valid], probability[valid]
+            values[bad[valid]], chance[bad[valid]], near[bad[valid]] = (
+                others[valid], probability[valid], nearness[valid],
+            )  # fmt: skip
 
     def chosen(self, asked: int, selection: Selection) -> Kept:
         """Return the set of every row, rows together and in the order to be read."""
@@ -246,14 +316,33 @@ class Search:
         if self.pool <= asked or not len(kept.row):
             return kept
         place = ranks(kept.row) - 1
-        position = np.full((len(self.question.cells), self.pool), -1)
+        position = np.full((len(self.question), self.pool), -1)
         position[kept.row, place] = np.arange(len(kept.row))
         own, desired = self.question.levels[kept.row], self.question.desired[kept.row]
+        cost = total_costs(self.layout, self.question.cells[kept.row], kept.cells, own, kept.levels)
         worth = np.zeros(position.shape)
-        worth[kept.row, place] = selection.worth(kept.levels, own, desired)
+        worth[kept.row, place] = selection.worth(kept.levels, own, desired, cost)
         order = choose(kept.levels[position], position >= 0, worth, asked, selection.distance)
         picked = np.where(order >= 0, np.take_along_axis(position, np.maximum(order, 0), axis=1), -1)
         return kept.take(picked[picked >= 0])
+
+
+def judged_by_all(
+    goal: Goal, answers: Iterable[Probabilities]
+) -> tuple[Mask, Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
+    """Return which rows reach their goal under every model, and of what they say the least probability and nearness.
+
+    >>> goal = Goal.of_classes(np.array([1, 1]), classes=2)
+    >>> one, other = np.array([[0.2, 0.8], [0.4, 0.6]]), np.array([[0.3, 0.7], [0.9, 0.1]])
+    >>> reached, chance, _ = judged_by_all(goal, [one, other])
+    >>> reached.tolist(), chance.tolist()
+    ([True, False], [0.7, 0.1])
+    """
+    told = [(goal.reached(proba), goal.chance(proba), goal.nearness(proba)) for proba in answers]
+    reached, chance, near = told[0]
+    for others in told[1:]:
+        reached, chance, near = reached & others[0], np.minimum(chance, others[1]), np.minimum(near, others[2])
+    return reached, chance, near
 
 
 def _blocks(
@@ -266,22 +355,6 @@ def _blocks(
         fit = max(1, BLOCK // int(counts[order[0]]))
         block, order = np.sort(order[:fit]), order[fit:]
         yield rows[block], counts[block]
-
-
-def _possible(layout: Layout, levels: Levels) -> Float64[np.ndarray, " rows"]:
-    """Return an upper bound on the different proposals for each row, the row itself included."""
-    total = np.ones(len(levels))
-    for i, (feature, axis) in enumerate(zip(layout.schema.features, layout.axes, strict=True)):
-        own = levels[:, i].astype(np.int64)
-        gone = own == axis.known
-        choices = {
-            "never": np.ones(len(own)),
-            "both": axis.known + gone,
-            "rises": np.where(gone, 1, axis.known - own),
-            "falls": np.where(gone, 1, own + 1),
-        }
-        total *= choices[feature.moves]
-    return total
 
 
 def _fingerprints(row: Int64[np.ndarray, " n"], levels: Levels, layout: Layout) -> UInt64[np.ndarray, " n"]:

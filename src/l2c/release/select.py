@@ -28,6 +28,8 @@ class Selection:
         The weights of the share of features kept, and of the mean pairwise distance (λ).
     unlikeliness
         The weight of the unlikeliness (μ).
+    cost
+        The weight of what a change costs.
     unlikely
         From levels and desired classes to how unlikely each counterfactual is.
     """
@@ -35,11 +37,14 @@ class Selection:
     sparsity: float = 1.0
     distance: float = 0.0
     unlikeliness: float = 0.0
+    cost: float = 0.0
     unlikely: Callable[[Levels, Int64[np.ndarray, " n"]], Float64[np.ndarray, " n"]] | None = None
 
-    def worth(self, levels: Levels, own: Levels, desired: Int64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
+    def worth(
+        self, levels: Levels, own: Levels, desired: Int64[np.ndarray, " n"], cost: Float64[np.ndarray, " n"]
+    ) -> Float64[np.ndarray, " n"]:
         """Return what each counterfactual adds to a set by itself."""
-        worth = self.sparsity * (levels == own).mean(axis=1)
+        worth = self.sparsity * (levels == own).mean(axis=1) - self.cost * cost
         if self.unlikely is not None and self.unlikeliness:
             worth = worth - self.unlikeliness * self.unlikely(levels, desired)
         return worth
