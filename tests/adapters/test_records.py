@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +22,7 @@ from l2c.adapters import frames, seals
 from l2c.adapters.records import KEY
 from l2c.adapters.seals import seal
 from l2c.core.explanation import Released
+from l2c.core.goal import Goal
 from l2c.errors import DataError, OtherModelError, StoredFileError
 
 ROWS = 60
@@ -56,10 +58,16 @@ def explainer() -> l2c.Explainer:
 
 @pytest.fixture(scope="module")
 def found(explainer) -> l2c.Explanations:
-    """Return explanations in which rows end in many ways: found, partial, already, none, and not readable."""
+    """Return explanations in which rows end in many ways: found, already, none can exist, and not readable."""
     rows = PEOPLE[:12].assign(job=[*PEOPLE["job"][:10], "pilot", None])
-    some = explainer.explain(rows.set_axis([f"person {letter}" for letter in "abcdefghijkl"]), n=3, desired="paid")
-    assert {outcome.status for outcome in some.outcomes} >= {"found", "already", "bad_input"}
+    late = (by_age_and_job(rows) < 0.4).tolist()
+    stuck, ranged = late.index(True), late.index(True, late.index(True) + 1)
+    limits = [None] * 12
+    limits[stuck], limits[ranged] = {"lock": ["age", "job"]}, {"desired_proba": (0.5, 0.9)}
+    labelled = rows.set_axis([f"person {letter}" for letter in "abcdefghijkl"])
+    some = explainer.explain(labelled, n=3, desired="paid", limits=limits)
+    assert {outcome.status for outcome in some.outcomes} >= {"found", "already", "infeasible", "bad_input"}
+    assert some.outcomes[stuck].reason.relaxations
     return some
 
 
@@ -80,6 +88,9 @@ def assert_same(left: l2c.Explanations, right: l2c.Explanations) -> None:
         if isinstance(one, np.ndarray):
             assert one.dtype == other.dtype, field.name
             np.testing.assert_array_equal(one, other, err_msg=field.name)
+        elif isinstance(one, Goal):
+            for part in ("accepted", "low", "high"):
+                np.testing.assert_array_equal(getattr(one, part), getattr(other, part), err_msg=part)
         else:
             assert one == other, field.name
     for one, other in ((left.frame, right.frame), (left.to_frame(), right.to_frame())):
@@ -234,7 +245,8 @@ def test_classes_of_any_type_come_back(path, labels):
 
 
 AWKWARD = (
-    "row", "rank", "rank_", "index", "prediction", "probability", "status", "sentence", "tries", "valid", "desired",
+    "row", "rank", "rank_", "index", "prediction", "probability", "cost", "status", "sentence", "tries", "valid",
+    "reason", "desired", "accepted", "low", "high",
 )  # fmt: skip
 
 
@@ -246,8 +258,8 @@ def test_features_may_have_the_names_of_our_columns(path):
     table = pq.read_table(path)
     assert table.column_names[: len(AWKWARD)] == list(AWKWARD)
     assert table.column_names[len(AWKWARD) :] == [
-        "row_", "rank__", "index_", "prediction_", "probability_", "status_", "sentence_", "tries_", "valid_",
-        "desired_",
+        "row_", "rank__", "index_", "prediction_", "cost_", "reason_", "accepted_", "low_", "high_", "probability_",
+        "status_", "sentence_", "tries_", "valid_", "desired_",
     ]  # fmt: skip
     assert pq.read_table(path)["rank__"].to_pylist() == [0, 1, 2] * 5
 
@@ -279,6 +291,54 @@ def test_plain_pandas_reads_the_counterfactuals_behind_their_original(found, pat
     pd.testing.assert_frame_equal(ours[expected.columns], expected)
     assert (ours["prediction"] == "paid").all()
     np.testing.assert_array_equal(ours["probability"], by_age_and_job(ours))
+
+
+def test_plain_pandas_reads_what_was_asked_of_each_row_and_why_one_got_none(found, path):
+    found.write(path)
+    table = pd.read_parquet(path)
+    people, others = table[table["rank"] == 0], table[table["rank"] > 0]
+    assert others[["reason", "accepted", "low", "high"]].isna().all(axis=None)
+    assert people["cost"].isna().all()
+    assert others["cost"].tolist() == found.to_frame()["cost"].tolist()
+    assert people["accepted"].tolist() == ["[1]"] * 10 + ["[]"] * 2
+    ranged = people[people["low"].notna()]
+    assert (ranged["low"].tolist(), ranged["high"].tolist()) == ([0.5], [0.9])
+    (stuck,) = (outcome for outcome in found.outcomes if outcome.status == "infeasible")
+    (reason,) = (text for text in people["reason"] if isinstance(text, str))
+    assert json.loads(reason) == {
+        "proven": True,
+        "relaxations": [
+            {"limit": one.limit, "feature": one.feature, "value": one.value, "sentence": one.sentence}
+            for one in stuck.reason.relaxations
+        ],
+    }
+    assert {one.limit for one in stuck.reason.relaxations} == {"lock"}
+
+
+def by_thirds(frame: pd.DataFrame) -> np.ndarray:
+    years = frame["age"].to_numpy(dtype=float)
+    mass = np.exp(-np.abs(years[:, None] - np.array([25.0, 45.0, 65.0])) / 8)
+    return mass / mass.sum(axis=1, keepdims=True)
+
+
+by_thirds.classes = ("young", "middle", "old")
+
+
+def test_goals_costs_and_reasons_of_every_kind_come_back(path):
+    schema = l2c.Schema.infer(PEOPLE, rises=["age"], costs={"age": 2.5, "job": 0.5})
+    explainer = QUICK.fit(PEOPLE, by_thirds, schema)
+    limits = [
+        {"desired_proba": (0.9999, 1)}, {"max_cost": 1.0}, {"permit": {"age": (20, 26)}}, {"lock": ["age"]},
+        {"where": "age <= was.age + 1"}, {"forbid": {"age": [("*", (20, 99))]}}, {"desired": "old"}, None,
+    ]  # fmt: skip
+    youngest = PEOPLE[PEOPLE["age"] < 33].head(8)
+    assert len(youngest) == 8
+    found = explainer.explain(youngest, n=2, desired=["middle", "old"], limits=limits)
+    told = {one.limit for outcome in found.outcomes if outcome.reason for one in outcome.reason.relaxations}
+    assert told >= {"desired_proba", "max_cost", "permit", "lock", "where", "forbid"}
+    assert set(found.to_frame()["prediction"]) == {"middle", "old"}
+    assert found.to_frame()["cost"].min() >= 2.5
+    assert_same(written(found, path), found)
 
 
 def test_the_metadata_tells_a_person_what_the_file_is(found, path):

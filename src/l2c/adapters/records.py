@@ -6,8 +6,9 @@ metadata carries the schema, the levels with their edges, the model's mark, the 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from l2c.adapters.frames.stored import whole
 from l2c.adapters.frames.storing import from_arrow, to_arrow
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.seals import seal, sha256, unseal
-from l2c.core.explanation import Outcome, Released
+from l2c.core.explanation import Measured, Outcome, Reason, Released
+from l2c.core.goal import Goal
 from l2c.core.layout import Layout
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Label
@@ -31,7 +33,10 @@ from l2c.errors import L2CError, StoredFileError
 
 KIND = "l2c found"
 KEY = b"l2c"
-COLUMNS = ("row", "rank", "index", "prediction", "probability", "status", "sentence", "tries", "valid", "desired")
+COLUMNS = (
+    "row", "rank", "index", "prediction", "probability", "cost", "status", "sentence", "tries", "valid", "reason",
+    "desired", "accepted", "low", "high",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,12 +51,15 @@ class Record:
 
 
 def long_frame(features: Any, released: Released, index: Sequence[object] | None) -> Any:
-    """Return the counterfactuals' features with their row, rank, the input's label, and the model's answer."""
+    """Return the counterfactuals' features with their row, rank, the input's label, the model's answer, the cost."""
     before: dict[str, Any] = {"row": released.row, "rank": released.rank}
     if index is not None:
         before["index"] = [index[row] for row in released.row]
-    labels = _labels(released.classes, released.desired[released.row])
-    after: dict[str, Any] = {"prediction": labels, "probability": released.chance}
+    if released.measured is None:
+        labels = _labels(released.classes, released.predicted)
+        after: dict[str, Any] = {"prediction": labels, "probability": released.chance, "cost": released.cost}
+    else:
+        after = {"prediction": released.measured.after, "cost": released.cost}
     return frames.decorate(features, before, after)
 
 
@@ -84,6 +92,7 @@ def write(
         "shape": frames.shape_of(frame, schema).to_dict(),
         "model": mark.to_dict(),
         "asked": released.asked,
+        "margin": released.goal.margin,
         "notes": dict(notes),
         "rows": _digest(table),
     }
@@ -124,28 +133,54 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
     original = pc.equal(kept["rank"], 0)
     people, found = table.filter(original), table.filter(pc.invert(original))
     of_people = {name: people.column(own[name]).to_pylist() for name in kept}
-    row, rank, chance = (found.column(own[name]).to_numpy() for name in ("row", "rank", "probability"))
+    row, rank, chance, cost = (found.column(own[name]).to_numpy() for name in ("row", "rank", "probability", "cost"))
     frame = from_arrow(people, shape)
     cells = _cells(from_arrow(found, shape), layout) if len(row) else np.empty((0, len(layout.axes)))
     mark = ModelMark.from_dict(layout, data["model"])
+    of_people["reason"] = [None if text is None else Reason.from_dict(json.loads(text)) for text in of_people["reason"]]
     of_people["found"] = np.bincount(row, minlength=len(people)).tolist()
+    seen = found.column(own["prediction"]).to_pylist()
     endings = zip(*(of_people[name] for name in Outcome.__dataclass_fields__), strict=True)
     released = Released(
         layout=layout,
         classes=mark.classes,
         asked=data["asked"],
         factual=frames.read(frame, layout.schema).cells,
-        current=_indices(mark.classes, of_people["prediction"]),
+        current=_told_classes(mark, of_people["prediction"]),
         desired=_indices(mark.classes, of_people["desired"]),
+        goal=replace(_goal(of_people, len(mark.classes)), threshold=mark.threshold, margin=data.get("margin", 0.0)),
         outcomes=tuple(Outcome(*ending) for ending in endings),
         row=row,
         rank=rank,
         levels=layout.levels(cells),
         cells=cells,
         chance=chance,
+        predicted=_told_classes(mark, seen),
+        cost=cost,
         valid=np.ones(len(row), dtype=bool),
+        measured=None if mark.wanted is None else Measured(_numbers(of_people["prediction"]), _numbers(seen)),
     )
     return Record(released, frame, of_people.get("index"), mark, data["notes"])
+
+
+def _goal(of_people: Mapping[str, list[Any]], classes: int) -> Goal:
+    accepted = np.zeros((len(of_people["accepted"]), classes), dtype=bool)
+    for row, text in enumerate(of_people["accepted"]):
+        accepted[row, json.loads(text)] = True
+    low, high = (_numbers(of_people[name]) for name in ("low", "high"))
+    return Goal(accepted, low, high)
+
+
+def _numbers(column: Sequence[float | None]) -> np.ndarray:
+    return np.array([np.nan if number is None else number for number in column], dtype=np.float64)
+
+
+def _told_classes(mark: ModelMark, column: Sequence[Any]) -> np.ndarray:
+    """Return the class of each prediction, as an index: a label, or a number that is in the range or not."""
+    if mark.wanted is None:
+        return _indices(mark.classes, column)
+    numbers = _numbers(column)
+    return np.where(np.isnan(numbers), -1, mark.wanted.inside(numbers))
 
 
 def _cells(frame: Any, layout: Layout) -> Cells:
@@ -162,9 +197,15 @@ def _bookkeeping(released: Released, index: Sequence[object] | None) -> dict[str
     }
     if index is not None:
         columns["index"] = _row_labels([*index, *(index[row] for row in released.row)])
-    wanted = released.desired[released.row]
+    wanted, goal = released.desired[released.row], released.goal
+    reasons = [outcome.reason and json.dumps(outcome.reason.to_dict()) for outcome in released.outcomes]
     return columns | {
-        "prediction": pa.array([*_labels(released.classes, released.current), *_labels(released.classes, wanted)]),
+        "prediction": _predictions(released),
+        "cost": pa.array([*([None] * people), *released.cost], pa.float64()),
+        "reason": pa.array([*reasons, *nothing], pa.string()),
+        "accepted": pa.array([*(json.dumps(np.flatnonzero(row).tolist()) for row in goal.accepted), *nothing]),
+        "low": pa.array([*_known(goal.low), *nothing], pa.float64()),
+        "high": pa.array([*_known(goal.high), *nothing], pa.float64()),
         "probability": pa.array([*([None] * people), *released.chance], pa.float64()),
         "status": pa.array([*(outcome.status for outcome in released.outcomes), *nothing], pa.string()),
         "sentence": pa.array([*(outcome.sentence for outcome in released.outcomes), *nothing], pa.string()),
@@ -172,6 +213,17 @@ def _bookkeeping(released: Released, index: Sequence[object] | None) -> dict[str
         "valid": pa.array([*(outcome.valid for outcome in released.outcomes), *nothing], pa.int64()),
         "desired": pa.array([*_labels(released.classes, released.desired), *_labels(released.classes, wanted)]),
     }
+
+
+def _predictions(released: Released) -> pa.Array:
+    """Return what the model says of input rows and counterfactuals: a class, or a number."""
+    if released.measured is not None:
+        return pa.array([*_known(released.measured.before), *_known(released.measured.after)], pa.float64())
+    return pa.array([*_labels(released.classes, released.current), *_labels(released.classes, released.predicted)])
+
+
+def _known(numbers: np.ndarray) -> list[float | None]:
+    return [None if np.isnan(number) else float(number) for number in numbers]
 
 
 def _row_labels(labels: Sequence[object]) -> pa.Array:

@@ -1,60 +1,47 @@
-"""A model that is asked with data frames: a scikit-learn estimator or pipeline, or any function."""
+"""A model that is asked with data frames, whatever stands behind the function that answers them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from l2c.adapters.frames import FrameShape, kind_of
-from l2c.core.blackbox import checked, numbers, plain_labels
+from l2c.adapters.frames import FrameShape
+from l2c.core.blackbox import checked, numbers
 from l2c.core.types import Cells, Label, Probabilities
-from l2c.errors import ModelError
+from l2c.errors import L2CError, ModelError
+
+Answer = TypeVar("Answer")
+
+STACK_TRACE = "\nStack trace:"
+"""Where XGBoost's messages stop being about what went wrong."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameModel:
-    """A black box behind a function from a frame to probabilities."""
+    """A black box behind a function from a frame to probabilities.
+
+    Parameters
+    ----------
+    answer
+        From a native frame to the probabilities of each class.
+    shape
+        The frames that the model expects.
+    classes
+        The labels, in the order of the answers' columns.
+    labels_only
+        Whether the model names a class and no more: its probabilities are then 0 and 1.
+    threshold
+        The probability above which the second of two classes is decided; None for the likelier one.
+    """
 
     answer: Callable[[Any], object]
     shape: FrameShape
     classes: tuple[Label, ...]
-
-    @classmethod
-    def of_estimator(cls, model: Any, shape: FrameShape) -> FrameModel:
-        """Return the black box of a fitted scikit-learn classifier or pipeline."""
-        classes = getattr(model, "classes_", None)
-        if classes is None:
-            raise ModelError(f"{type(model).__name__} has no classes_: fit it before it is explained")
-        names = getattr(model, "feature_names_in_", None)
-
-        def answer(frame: Any) -> object:
-            if kind_of(frame) == "arrow":
-                frame = frame.to_pandas()  # scikit-learn knows pandas and polars
-            # An estimator that was fitted on an array takes an array, in the frame's column order.
-            if names is None and hasattr(model, "n_features_in_"):
-                return model.predict_proba(np.asarray(frame))
-            # One that it was fitted on and does not use, such as the target, it can do without.
-            ordered = frame if names is None else frame[[name for name in names if name in frame.columns]]
-            return model.predict_proba(ordered)
-
-        return cls(answer, shape, plain_labels(classes))
-
-    @classmethod
-    def of_function(cls, function: Callable[[Any], object], shape: FrameShape, examples: Cells) -> FrameModel:
-        """Return the black box of a function that answers a frame with probabilities.
-
-        One number a row is the probability of class 1; several are those of classes 0, 1, …; the labels can be
-        named by an attribute `classes` of the function.
-        """
-
-        def answer(frame: Any) -> object:
-            return _two_columns(function(frame))
-
-        columns = np.asarray(_asked(answer, shape.build(examples))).shape[1:2] or (2,)
-        return cls(answer, shape, plain_labels(getattr(function, "classes", range(*columns))))
+    labels_only: bool = False
+    threshold: float | None = None
 
     def proba(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for each row."""
@@ -62,20 +49,26 @@ class FrameModel:
 
     def of_frame(self, frame: Any, rows: int) -> Probabilities:
         """Return the probability of each class for each row of a frame."""
-        return checked(_asked(self.answer, frame), rows, len(self.classes))
+        return checked(asked(self.answer, frame), rows, len(self.classes))
 
 
-def _asked(function: Callable[[Any], object], frame: Any) -> object:
+def asked(function: Callable[[Any], Answer], frame: Any) -> Answer:
+    """Return what a model answers, or raise with what it raised."""
     try:
         return function(frame)
-    except ModelError:
+    except L2CError:
         raise
     except Exception as error:
-        raise ModelError(f"the model raised {type(error).__name__}: {error}") from error
+        told = str(error).partition(STACK_TRACE)[0]
+        raise ModelError(f"the model raised {type(error).__name__}: {told}") from error
 
 
-def _two_columns(answer: object) -> np.ndarray:
-    """Return the probabilities of both classes where only class 1's were given."""
+def two_columns(answer: object) -> np.ndarray:
+    """Return the probabilities of both classes where only class 1's were given.
+
+    >>> two_columns([0.25, 1.0]).tolist()
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
     array = numbers(answer)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

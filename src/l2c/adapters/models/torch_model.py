@@ -37,6 +37,9 @@ class TorchModel:
         Whether the module answers with `logits` or with `probabilities`.
     """
 
+    labels_only = False
+    threshold: float | None = None
+
     def __init__(
         self,
         module: Any,

@@ -1,0 +1,72 @@
+"""The columns that a model was trained on, found among those of a frame."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from l2c.adapters.frames import FrameShape, kind_of
+from l2c.adapters.frames.storing import to_arrow
+from l2c.errors import InputError, nearest
+
+
+def as_pandas(frame: Any) -> pd.DataFrame:
+    """Return a frame of any kind as a pandas frame, declared categories included.
+
+    Booleans are of a type that can be missing: as plain objects, no booster takes them.
+    """
+    if kind_of(frame) == "pandas":
+        return frame
+    return to_arrow(frame).to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+
+
+def column_named(name: str, columns: Iterable[str]) -> str | None:
+    """Return the column that a model knows by this name, or None.
+
+    LightGBM and ONNX converters write underscores for blanks and signs.
+
+    >>> column_named("credit_amount", ["age", "credit amount"])
+    'credit amount'
+    """
+    columns = list(columns)
+    if name in columns:
+        return name
+    alike = [column for column in columns if _identifier(column) == _identifier(name)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def columns_of(names: Sequence[str], shape: FrameShape, model: str) -> list[str]:
+    """Return the columns that a model was trained on, in its order, or raise naming those that are not there."""
+    there = [name for name, _ in shape.columns]
+    found = {name: column_named(name, there) for name in names}
+    absent = [name for name, column in found.items() if column is None]
+    if absent:
+        unused = [name for name in there if name not in found.values()]
+        raise InputError(
+            f"{model} was trained on a column {name!r} that the schema does not have{nearest(name, unused)}"
+            for name in absent
+        )
+    return [column for column in found.values() if column is not None]
+
+
+def all_columns(count: int, shape: FrameShape, model: str) -> list[str]:
+    """Return the frame's columns in its order, for a model that knows no names, or raise if they are not as many."""
+    there = [name for name, _ in shape.columns]
+    if len(there) != count:
+        raise InputError(f"{model} was trained on {count} columns without names, and the schema has {len(there)}")
+    return there
+
+
+def is_text(column: pd.Series[Any]) -> bool:
+    """Return whether a column holds texts, and not categories declared beforehand."""
+    return not isinstance(column.dtype, pd.CategoricalDtype) and bool(
+        pd.api.types.is_object_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype)
+    )
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name, flags=re.ASCII)
