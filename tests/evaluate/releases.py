@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from l2c.core.explanation import Outcome, Released, Status
 from l2c.core.feature import Feature, Moves
+from l2c.core.goal import Goal
 from l2c.core.layout import Axis, Layout, categorical_axis
 from l2c.core.rules import Implies
 from l2c.core.schema import Schema
@@ -44,13 +45,16 @@ def release_of(
     cells = np.array([one for found in sets for one in found], dtype=float).reshape(-1, features)
     valid = np.ones(len(row), dtype=bool)
     valid[list(invalid)] = False
+    wanted = np.array([1] * inputs if desired is None else desired, dtype=np.int64)
+    before = np.array(factual, dtype=float).reshape(-1, features)
     return Released(
         layout=layout,
         classes=("no", "yes", "perhaps"),
         asked=asked,
-        factual=np.array(factual, dtype=float).reshape(-1, features),
+        factual=before,
         current=np.zeros(inputs, dtype=np.int64),
-        desired=np.array([1] * inputs if desired is None else desired, dtype=np.int64),
+        desired=wanted,
+        goal=Goal.of_classes(wanted, 3),
         outcomes=tuple(
             Outcome(status, "", len(found), judged) for status, found, judged in zip(statuses, sets, tries, strict=True)
         ),
@@ -59,6 +63,8 @@ def release_of(
         levels=layout.levels(cells),
         cells=cells,
         chance=np.where(valid, 0.9, 0.1),
+        predicted=wanted[row],
+        cost=(layout.levels(before)[row] != layout.levels(cells)).sum(axis=1).astype(float),
         valid=valid,
     )
 
@@ -114,7 +120,7 @@ def shuffled(released: Released, rng: np.random.Generator) -> Released:
     """Return the same release with its long table in another order."""
     order = rng.permutation(len(released.row))
     fields = {name: getattr(released, name) for name in Released.__dataclass_fields__}
-    long = ("row", "rank", "levels", "cells", "chance", "valid")
+    long = ("row", "rank", "levels", "cells", "chance", "predicted", "cost", "valid")
     return Released(**(fields | {name: fields[name][order] for name in long}))
 
 
