@@ -16,29 +16,49 @@ from l2c import errors
 
 PACKAGE = Path(l2c.__file__).parent
 DESIGNED = {
-    "Schema": {"infer", "edit", "to_dict", "from_dict", "names", "features", "rules", "target"},
+    "Schema": {"infer", "edit", "to_dict", "from_dict", "names", "features", "rules", "limits", "target", "sentences"},
     "L2C": {"fit", "paper"},
     "Explainer": {"explain", "save", "schema", "layout", "classes", "training"},
     "Explanations": {"to_frame", "outcomes", "scores", "write", "schema", "features", "_repr_html_", "__len__"},
-    "Outcome": {"status", "sentence", "found", "tries"},
-    "Implies": {"cause", "effect", "sentence"},
+    "Outcome": {"status", "sentence", "found", "tries", "reason"},
+    "Reason": {"proven", "relaxations", "to_dict", "from_dict"},
+    "Relaxation": {"limit", "feature", "value", "sentence"},
+    "Implies": {"cause", "effect", "how", "sentence"},
+    "Limits": {
+        "lock",
+        "permit",
+        "forbid",
+        "where",
+        "max_changes",
+        "min_sparsity",
+        "max_cost",
+        "sentences",
+        "to_dict",
+        "from_dict",
+    },
     "load": set(),
     "read": set(),
+    "recheck": set(),
+    "Recheck": {"holds", "people", "affected", "all_hold", "sentence", "to_frame", "lost", "by_person", "to_dict", "write"},
     "datasets": {"load", "names"},
 }
 ARGUMENTS = {
     "Schema.infer": [
-        "frame", "target", "immutable", "rises", "falls", "rules", "quasi", "sensitive", "ordinal", "bins", "costs"
+        "frame", "target", "immutable", "rises", "falls", "rules", "quasi", "sensitive", "ordinal", "bins", "costs",
+        "limits",
     ],
-    "L2C.fit": ["self", "frame", "model", "schema", "seed", "dev", "progress"],
+    "L2C.fit": ["self", "frame", "model", "schema", "threshold", "desired", "seed", "dev", "progress"],
     "Explainer.explain": [
-        "self", "frame", "n", "seed", "desired", "plausibility", "select", "pool", "tries", "seconds", "progress"
+        "self", "frame", "n", "seed", "desired", "desired_proba", "lock", "permit", "forbid", "where", "max_changes",
+        "min_sparsity", "max_cost", "limits", "robust", "plausibility", "select", "pool", "tries", "seconds", "reasons",
+        "progress",
     ],
     "Explanations.scores": ["self", "reference", "held_out"],
     "Explanations.write": ["self", "path"],
     "Explainer.save": ["self", "folder"],
     "load": ["folder", "model"],
     "read": ["path", "model"],
+    "recheck": ["found", "model", "threshold"],
 }  # fmt: skip
 
 

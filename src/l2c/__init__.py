@@ -10,15 +10,19 @@ from importlib.metadata import version
 
 from l2c import errors
 from l2c.adapters import datasets
-from l2c.adapters.models import TorchModel
+from l2c.adapters.models import HttpModel, OnnxModel, TorchModel
+from l2c.adapters.models.discretised import DiscretisedModel, LevelInput, discretised
 from l2c.adapters.models.one_hot_input import OneHotInput
 from l2c.adapters.settings import read_schema, write_schema
+from l2c.app.audit import AuditReport, audit_frame
 from l2c.app.explainer import Explainer, load
 from l2c.app.explanations import Explanations, read
 from l2c.app.l2c import L2C
+from l2c.app.recheck import Recheck, recheck
 from l2c.core.binning import Edges, EqualFrequency, MinimalEntropy, Tree, ZeroOrPositive
-from l2c.core.explanation import Outcome
+from l2c.core.explanation import Outcome, Reason, Relaxation
 from l2c.core.feature import Feature
+from l2c.core.limits import Limits
 from l2c.core.rules import Implies
 from l2c.core.schema import Schema
 
@@ -26,23 +30,35 @@ __version__ = version("l2c")
 
 __all__ = [
     "L2C",
+    "AuditReport",
+    "DiscretisedModel",
     "Edges",
     "EqualFrequency",
     "Explainer",
     "Explanations",
     "Feature",
+    "HttpModel",
     "Implies",
+    "LevelInput",
+    "Limits",
     "MinimalEntropy",
     "OneHotInput",
+    "OnnxModel",
     "Outcome",
+    "Reason",
+    "Recheck",
+    "Relaxation",
     "Schema",
     "TorchModel",
     "Tree",
     "ZeroOrPositive",
+    "audit_frame",
     "datasets",
+    "discretised",
     "errors",
     "load",
     "read",
     "read_schema",
+    "recheck",
     "write_schema",
 ]

@@ -97,7 +97,8 @@ EVERY = [path for path, _ in commands(typer.main.get_command(cli.cli))]
 
 def test_the_commands_are_these():
     assert [" ".join(path) for path in EVERY] == [
-        "", "demo", "fit", "explain", "schema", "schema infer", "datasets", "datasets list", "datasets export"
+        "", "demo", "fit", "explain", "audit", "recheck", "schema", "schema infer", "schema check", "datasets",
+        "datasets list", "datasets export",
     ]  # fmt: skip
 
 
@@ -301,7 +302,12 @@ INFER = {"--data": "german_train.csv", "--out": "new.toml"}
             "--model 'model.pkl': a pickle is never loaded, for it can run any code; "
             "name a Python object instead, as package.module:object",
         ),
-        ("fit", {"--model": "cli_credit"}, "--model 'cli_credit': expected package.module:object"),
+        (
+            "fit",
+            {"--model": "cli_credit"},
+            "--model 'cli_credit': expected package.module:object, a URL, or a file that ends in "
+            ".onnx, .json, .ubj, .txt or .cbm",
+        ),
         ("fit", {"--model": "nowhere:model"}, "--model 'nowhere:model': No module named 'nowhere'"),
         (
             "explain",

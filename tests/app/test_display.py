@@ -11,6 +11,7 @@ from rich.console import Console
 from l2c.app.display import Cell, as_html, as_table, sheet, sheets, value_text
 from l2c.core.explanation import Outcome, Released
 from l2c.core.feature import Feature
+from l2c.core.goal import Goal
 from l2c.core.layout import Layout, categorical_axis
 from l2c.core.schema import Schema
 from tables import numeric_axis
@@ -40,12 +41,15 @@ def release(factual, found, row):
         factual=factual,
         current=np.zeros(people, dtype=np.int64),
         desired=np.ones(people, dtype=np.int64),
+        goal=Goal.of_classes(np.ones(people, dtype=np.int64), 2),
         outcomes=tuple(Outcome("found", f"sentence {person}") for person in range(people)),
         row=row,
         rank=np.arange(len(row)) + 1,
         levels=LAYOUT.levels(cells),
         cells=cells,
         chance=np.full(len(row), 0.9),
+        predicted=np.ones(len(row), dtype=np.int64),
+        cost=np.ones(len(row)),
         valid=np.ones(len(row), dtype=bool),
     )
 

@@ -13,7 +13,7 @@ import l2c
 from l2c import Feature, Schema
 from l2c.errors import DataError, InputError
 
-NAMES = ("row", "rank", "index", "prediction", "probability")
+NAMES = ("row", "rank", "index", "prediction", "probability", "cost")
 
 
 def test_its_length_is_the_number_of_counterfactuals(explainer, german, found):
@@ -55,7 +55,7 @@ def test_a_feature_keeps_its_name_and_the_bookkeeping_gives_way(tmp_path):
     found = explainer.explain(rows[:5], 3)
     long = found.to_frame()
     assert long.columns.tolist() == [
-        "row__", "rank_", "index_", *NAMES, "row_", "prediction_", "probability_"
+        "row__", "rank_", "index_", *NAMES, "row_", "prediction_", "probability_", "cost_"
     ]  # fmt: skip
     assert long["row__"].tolist() == [row for row in range(5) for _ in range(3)]
     assert long["rank_"].tolist() == [1, 2, 3] * 5

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from l2c.app import fitting
-from l2c.app.fitting import fit_method, pools_from, question_of, selection_of, split_rows
+from l2c.app.fitting import fit_method, other_class, pools_from, selection_of, split_rows
 from l2c.core.blackbox import decide
 from l2c.core.feature import Feature
+from l2c.core.limits import Limits
 from l2c.core.schema import Schema
 from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, Dial
 from l2c.engine.propose import Counterer
@@ -19,7 +20,9 @@ from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
 from l2c.errors import DataError
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
+from l2c.release import search
 from l2c.release.search import Budget
+from tables import question_for
 
 SCHEMA = Schema(
     (
@@ -168,10 +171,10 @@ def test_balance_is_measured_on_dev_rows_drawn_by_the_seed_with_the_balance_of_t
     counterer, _ = fit()
     model = Additive()
     drawn = np.sort(np.random.default_rng(0).permutation(len(DEV))[:8])
-    question = question_of(counterer.layout, model, DEV[drawn], None)
+    question = other_class(counterer.layout, model, DEV[drawn], "auto")
 
     def measured(method: Counterer) -> float:
-        pools = pools_from(method, model, question, pool=20, dial=0.0, seed=0, budget=Budget(400))
+        pools = pools_from(method, model, question, pool=20, enough=5, dial=0.0, seed=0, budget=Budget(400))
         found = pools.release(5, selection_of(method, "balanced", 0.0))
         return (sparsity(found) / diversity(found)) ** 2
 
@@ -293,7 +296,7 @@ def test_a_model_of_three_classes_gets_an_even_law_for_each_and_nothing_is_tried
     assert (counterer.generator, counterer.balance, counterer.dial) == ((), fitting.FIRST_BALANCE, Dial())
     assert len(counterer.laws) == 3
     assert taught == tried == []
-    question = question_of(counterer.layout, model, DEV, goal=2)
+    question = question_for(counterer.layout, DEV, desired=2)
     assert counterer.law(question).tolist() == counterer.even_law(question).tolist()
 
 
@@ -308,12 +311,15 @@ def test_with_the_first_ones_nothing_is_tried_and_the_least_beta_is_taken(taught
 def test_sets_are_chosen_by_the_strategy_asked_for():
     counterer, _ = fit()
     model = Additive()
-    question = question_of(counterer.layout, model, DEV[:12], None)
+    question = other_class(counterer.layout, model, DEV[:12], "auto")
     found = {}
-    for select in ("first", "balanced", "diverse", "sparse"):
+    for select in ("first", "balanced", "diverse", "sparse", "cheap"):
         size = 5 if select == "first" else 60
-        pools = pools_from(counterer, model, question, pool=size, dial=0.0, seed=0, budget=Budget(2000))
+        pools = pools_from(counterer, model, question, pool=size, enough=5, dial=0.0, seed=0, budget=Budget(2000))
         found[select] = pools.release(5, selection_of(counterer, select, 0.0))
+    cheap = found.pop("cheap")
+    assert cheap.cost.mean() == min(one.cost.mean() for one in (cheap, *found.values()))
+    assert all((np.diff(cheap.cost[cheap.row == row]) >= 0).all() for row in range(12))
     kept = {select: sparsity(one) for select, one in found.items()}
     apart = {select: diversity(one) for select, one in found.items()}
     mean = {select: harmonic_mean(kept[select], apart[select]) for select in found}
@@ -325,14 +331,15 @@ def test_sets_are_chosen_by_the_strategy_asked_for():
 def unlikeliness(counterer: Counterer, select: str, place: float) -> float:
     """Return how unlikely sets for some dev rows are."""
     model = Additive()
-    question = question_of(counterer.layout, model, DEV[:12], None)
-    pools = pools_from(counterer, model, question, pool=60, dial=place, seed=0, budget=Budget(2000))
+    question = other_class(counterer.layout, model, DEV[:12], "auto")
+    pools = pools_from(counterer, model, question, pool=60, enough=5, dial=place, seed=0, budget=Budget(2000))
     found = pools.release(5, selection_of(counterer, select, place))
     return float(counterer.unlikely(found.levels, found.desired[found.row]).mean())
 
 
 @pytest.mark.parametrize("select", ["balanced", "diverse"])
-def test_a_turned_dial_makes_sets_likelier_by_what_is_proposed_and_by_what_is_chosen(select):
+def test_a_turned_dial_makes_sets_likelier_by_what_is_proposed_and_by_what_is_chosen(monkeypatch, select):
+    monkeypatch.setattr(search, "ENUMERABLE", 1)  # what is tried one and all follows no law
     counterer, _ = fit()
     proposed, both = replace(counterer, dial=Dial(0.0, 0.0)), replace(counterer, dial=Dial(0.2, 0.2))
     before = unlikeliness(counterer, select, 0.0)
@@ -350,10 +357,39 @@ def test_rows_are_parted_in_the_order_given_and_too_few_are_refused():
         split_rows(cells[:9], seed=0)
 
 
-def test_the_goal_is_the_one_given_or_the_other_of_two():
-    model = Additive()
+def test_the_other_class_is_the_one_of_two_that_a_row_has_not_or_any_of_more():
+    model, three = Additive(), Three(classes=("a", "b", "c"))
     layout = fit(Recipe(select="first", epochs=0, hidden=2))[0].layout
-    other, given = question_of(layout, model, DEV, None), question_of(layout, model, DEV, 1)
+    other = other_class(layout, model, DEV, "auto")
     assert (other.desired == 1 - decide(model.proba(DEV))).all()
-    assert (given.desired == 1).all()
-    assert question_of(layout, model, DEV[:0], None).levels.shape == (0, 5)
+    assert not other.already.any()
+    assert other_class(layout, model, DEV[:0], "auto").levels.shape == (0, 5)
+    any_other = other_class(layout, three, DEV, "auto")
+    proba = three.proba(DEV)
+    assert (any_other.goal.accepted.sum(axis=1) == 2).all()
+    assert (any_other.desired == np.argsort(proba, axis=1)[:, 1]).all()
+
+
+def test_rows_that_a_standing_limit_forces_to_change_are_not_learned_from(monkeypatch):
+    schema = replace(SCHEMA, limits=Limits(where=["grade != 'low'"]))
+    learned = []
+    movable = fitting._Lesson._movable
+    monkeypatch.setattr(
+        fitting._Lesson, "_movable", lambda self, question: learned.append(movable(self, question)) or learned[-1]
+    )
+    counterer, sentence = fit_method(Recipe(select="first", epochs=1, hidden=2), schema, Additive(), FIT, DEV, 0, None)
+    stayed = [(FIT[:, 2] > 0).sum(), (DEV[:, 2] > 0).sum()]
+    assert [len(question) for question in learned] == stayed
+    assert counterer.generator
+    assert sentence.startswith(f"1 epochs on {stayed[0]} rows with ")
+
+
+@pytest.mark.parametrize("recipe", [Recipe(select="first", epochs=1, hidden=2), Recipe(epochs=1, hidden=2)])
+def test_where_a_standing_limit_forces_every_row_to_change_nothing_is_learned(recipe):
+    schema = replace(SCHEMA, limits=Limits(where=["income > was.income"]))
+    counterer, sentence = fit_method(recipe, schema, Additive(), FIT, DEV, 0, None)
+    assert sentence == (
+        "the schema's limits let too few rows stay as they are, so proposals follow the reference law alone; "
+        "every one is judged"
+    )
+    assert counterer.generator == ()

@@ -24,8 +24,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import l2c
 from l2c import L2C, Feature, Implies, Schema
+from l2c.app import explainer as explainer_module
 from l2c.errors import DataError, InputError, ModelError, OtherModelError
 from l2c.release import search as release_stage
+from l2c.release.explain import ALREADY
 
 QUICK = L2C(epochs=2, hidden=8, select="first")
 """Without a pool to choose from, fitting tries no settings and takes no time."""
@@ -263,7 +265,9 @@ def test_the_long_frame_has_the_kind_the_column_order_and_the_dtypes_of_the_inpu
     explainer = QUICK.fit(rows, paid, PEOPLE)
     long = explainer.explain(rows[:12], 4).to_frame()
     assert type(long) is type(rows)
-    assert list(dtypes(long)) == ["row", "rank", "job", "age", "hours", "school", "sick", "prediction", "probability"]
+    assert list(dtypes(long)) == [
+        "row", "rank", "job", "age", "hours", "school", "sick", "prediction", "probability", "cost"
+    ]  # fmt: skip
     assert {name: kind for name, kind in dtypes(long).items() if name in dtypes(rows)} == dtypes(rows)
     assert len(long) == 48
 
@@ -321,7 +325,7 @@ def test_a_model_that_goes_by_column_places_gets_the_training_order_whatever_the
     found = explainer.explain(turned, 5)
     assert answers(found) == answers(explainer.explain(rows[:20], 5))
     long = found.to_frame()
-    assert long.columns.tolist() == ["row", "rank", "c", "b", "a", "prediction", "probability"]
+    assert long.columns.tolist() == ["row", "rank", "c", "b", "a", "prediction", "probability", "cost"]
     assert (bare.predict(long[["a", "b", "c"]].to_numpy()) == long["prediction"]).all()
 
 
@@ -409,7 +413,7 @@ def problems_of(action, *arguments, **named):
         ({"plausibility": -0.1}, "plausibility is a dial from 0 to 1, not -0.1"),
         ({"plausibility": "high"}, "plausibility is a dial from 0 to 1, not 'high'"),
         ({"pool": 0}, "pool must be at least 1, not 0"),
-        ({"select": "sparce"}, "select must be one of balanced, diverse, sparse, first, not 'sparce'"),
+        ({"select": "sparce"}, "select must be one of balanced, diverse, sparse, cheap, first, not 'sparce'"),
         (
             {"desired": "god"},
             "desired 'god' is no class of the model; its classes are 'bad', 'good'; did you mean 'good'?",
@@ -430,10 +434,10 @@ def test_all_problems_of_a_request_are_told_at_once(german, explainer):
         "  - n must be at least 1, not 0\n"
         "  - seed must be at least 0, not -1\n"
         "  - tries must be a whole number, not 0.5\n"
-        "  - desired 'gold' is no class of the model; its classes are 'bad', 'good'; did you mean 'good'?\n"
         "  - seconds must be above 0, not 0\n"
         "  - plausibility is a dial from 0 to 1, not 1.1\n"
-        "  - select must be one of balanced, diverse, sparse, first, not 'best'"
+        "  - select must be one of balanced, diverse, sparse, cheap, first, not 'best'\n"
+        "  - desired 'gold' is no class of the model; its classes are 'bad', 'good'; did you mean 'good'?"
     )
 
 
@@ -455,16 +459,23 @@ def three_classes(frame):
 three_classes.classes = ("low", "middle", "high")
 
 
-def test_a_model_of_three_classes_needs_to_be_told_which_is_desired():
+def test_a_model_of_three_classes_is_asked_for_one_for_any_of_some_or_for_any_other():
     explainer = QUICK.fit(people(), three_classes, PEOPLE)
     assert explainer.training == (
         "the model has 3 classes, not two, so proposals follow the reference law alone; every one is judged"
     )
-    sentence = "the model has 3 classes: say which is desired, of ('low', 'middle', 'high')"
-    assert problems_of(explainer.explain, people(3)) == (sentence,)
+    now = three_classes(people(30)).argmax(axis=1)
+    assert set(now) == {0, 1, 2}
+    other = explainer.explain(people(30), 3, tries=2000).to_frame()
+    assert (three_classes(other).argmax(axis=1) != now[other["row"]]).all()
+    assert set(other["row"]) == set(range(30))
+    outer = explainer.explain(people(30), 3, desired=["high", "low"], tries=2000)
+    assert [outcome.status == "already" for outcome in outer.outcomes] == (now != 1).tolist()
+    assert (three_classes(outer.to_frame()).argmax(axis=1) != 1).all()
+    chances = three_classes(outer.to_frame())
+    assert outer.to_frame()["probability"].tolist() == pytest.approx((chances[:, 0] + chances[:, 2]).tolist())
     for place, label in enumerate(three_classes.classes):
         found = explainer.explain(people(30), 3, desired=label, tries=2000)
-        now = three_classes(people(30)).argmax(axis=1)
         assert [outcome.status == "already" for outcome in found.outcomes] == (now == place).tolist()
         long = found.to_frame()
         assert len(long)
@@ -481,7 +492,7 @@ def chooser(german, model):
     return L2C(epochs=3, hidden=8, beta=0.2).fit(german.train[:100], model, german.schema)
 
 
-@pytest.mark.parametrize("select", ["balanced", "diverse", "sparse", "first"])
+@pytest.mark.parametrize("select", ["balanced", "diverse", "sparse", "cheap", "first"])
 @pytest.mark.parametrize("dial", [0.0, 1.0])
 def test_a_chosen_set_is_valid_obedient_distinct_and_the_same_in_any_batch(german, model, chooser, select, dial):
     rows, settings = german.test[:12], {"select": select, "plausibility": dial, "pool": 60, "seed": 2}
@@ -587,28 +598,36 @@ def test_a_bad_training_row_is_an_error_that_names_it():
 
 def test_a_tiny_time_budget_ends_quickly_and_every_row_is_told(german, explainer, monkeypatch):
     monkeypatch.setattr(release_stage, "BLOCK", 400)
+    monkeypatch.setattr(explainer_module, "_clock", lambda _: lambda: True)  # no time at all
     rows = pd.concat([german.test] * 4, ignore_index=True)
     start = time.monotonic()
-    found = explainer.explain(rows, 200, seconds=1e-6)
+    found = explainer.explain(rows, 200, max_changes=9)
     assert time.monotonic() - start < 5
     late = [outcome for outcome in found.outcomes if outcome.status != "found"]
     assert len(late) >= 798
     assert {outcome.status for outcome in late} <= {"partial", "none_valid"}
     assert all(outcome.sentence.endswith("; the time budget ended") for outcome in late)
+    assert not any(outcome.reason.relaxations for outcome in late)  # there is no time to look for one either
     assert found.outcomes[0].tries > 0 == found.outcomes[-1].tries
 
 
-def test_the_tries_budget_bounds_the_proposals_for_each_row(german, model):
-    explainer = L2C(epochs=2, select="first", decode_again=False).fit(german.train, model, german.schema)
-    found = explainer.explain(german.test[:60], 8, tries=9)
+def test_the_tries_budget_bounds_the_proposals_for_each_row():
+    method = L2C(select="first", decode_again=False)
+    explainer = method.fit(people(), lambda frame: paid(frame) ** 9, PEOPLE)
+    found = explainer.explain(people(60), 8, tries=9, desired=1)
     assert all(outcome.tries <= 9 for outcome in found.outcomes)
     statuses = {outcome.status for outcome in found.outcomes}
     assert {"partial", "none_valid"} <= statuses
+    no_proof = "; the search found no more, which is no proof that there are none"
     for outcome in found.outcomes:
-        end = f"after {outcome.tries} tries; allow more tries, or let more features move"
-        none = f"none of {outcome.tries} proposals changes the outcome; allow more tries, or let more features move"
-        words = {"partial": f"{outcome.found} of 8 counterfactuals {end}", "none_valid": none}
-        assert outcome.sentence == words.get(outcome.status, "8 different counterfactuals")
+        none = f"none of {outcome.tries} proposals changes the outcome{no_proof}"
+        words = {
+            "partial": f"{outcome.found} of 8 counterfactuals after {outcome.tries} tries{no_proof}",
+            "none_valid": f"{none}; no limit stands in the way, only the model and what may move",
+        }
+        words |= {"found": "8 different counterfactuals", "already": ALREADY.sentence}
+        if outcome.status != "infeasible":  # a row near its end has room for less than nine
+            assert outcome.sentence == words[outcome.status]
 
 
 def test_progress_tells_epochs_and_rows(german, model, monkeypatch):
@@ -634,10 +653,14 @@ def test_a_row_whose_every_combination_was_tried_is_infeasible_by_proof():
     ask = pd.DataFrame({"age": [50.0, 50.0], "sick": [True, False], "grade": [3, 1]})
     top, bottom = explainer.explain(ask, 3).outcomes
     assert (top.status, bottom.status) == ("infeasible", "infeasible")
-    assert top.sentence == "all 1 combinations that the schema allows were tried; none changes the outcome"
-    assert bottom.sentence == "all 5 combinations that the schema allows were tried; none changes the outcome"
+    free = "; no limit stands in the way, only the model and what may move"
+    assert top.sentence == f"the only combination within the limits was tried; it is not one that changes the outcome{free}"
+    assert bottom.sentence == f"all 5 combinations within the limits were tried; none changes the outcome{free}"
+    assert top.reason == bottom.reason == l2c.Reason(proven=True)
     stuck = QUICK.fit(rows, lambda frame: (frame["age"] > 40).to_numpy(float), schema.edit("sick", moves="never"))
-    assert stuck.explain(ask[:1], 3).outcomes[0].sentence == "the schema allows this row no change at all"
+    assert stuck.explain(ask[:1], 3).outcomes[0].sentence == (
+        f"the schema and the limits allow this row no change at all{free}"
+    )
 
 
 # What may be proposed
@@ -895,11 +918,11 @@ def test_networks_can_see_numbers_by_value_instead_of_by_level(german, model):
 
 def _law(explainer, frame):
     from l2c.adapters import frames
-    from l2c.core.method import Question
+    from tables import question_for
 
-    cells = frames.strict(frames.read(frame, explainer.schema))
-    zeros = np.zeros(len(cells), dtype=np.int64)
-    return explainer.bundle.counterer.law(Question(cells, explainer.layout.levels(cells), zeros, zeros + 1))
+    return explainer.bundle.counterer.law(
+        question_for(explainer.layout, frames.strict(frames.read(frame, explainer.schema)))
+    )
 
 
 @pytest.mark.parametrize("decode", ["median", "midpoint"])

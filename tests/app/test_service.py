@@ -40,9 +40,9 @@ def fit(data, schema, out, model="service_models:by_credit"):
     return service.fit_bundle(Path(data), Path(schema), model, Path(out), preset="default", seed=0, progress=None)
 
 
-def explain(data, out, bundle="bundle", model="service_models:by_credit", **changes):
-    unset = ("desired", "plausibility", "select", "pool", "tries", "seconds", "progress")
-    settings = {"n": 3, "seed": 0} | dict.fromkeys(unset) | changes
+def explain(data, out, bundle="bundle", model="service_models:by_credit", n=3, **wish):
+    unset = ("plausibility", "select", "pool", "tries", "seconds", "progress")
+    settings = {"n": n, "seed": 0, "wish": service.TypedWish(**wish)} | dict.fromkeys(unset)
     return service.explain_file(Path(bundle), model, Path(data), Path(out), **settings)
 
 
@@ -136,13 +136,35 @@ def test_the_paper_preset_is_used_when_asked_for(here):
 
 
 def test_the_desired_class_is_found_by_what_it_reads_like(bundle):
-    found = explain("german_test.csv", "found.csv", desired="1")
+    found = explain("german_test.csv", "found.csv", desired=["1"])
     assert set(found.to_frame()["prediction"]) == {1}
     assert service.status_counts(found)["already"] > 0
     with pytest.raises(InputError) as caught:
-        explain("german_test.csv", "other.csv", desired="yes")
+        explain("german_test.csv", "other.csv", desired=["yes"])
     assert str(caught.value) == "--desired 'yes' is no class of the model: 0, 1"
     assert not (bundle / "other.csv").exists()
+
+
+@pytest.mark.usefixtures("bundle")
+def test_typed_limits_are_kept_and_rows_that_fall_short_are_told_with_their_reason():
+    pd.read_csv("german_test.csv")[:20].to_csv("some.csv", index=False)
+    rows = pd.read_csv("some.csv")
+    found = explain(
+        "some.csv", "found.parquet", n=2, max_changes=2, lock=["purpose"], permit=["duration=6:24"],
+        forbid=["job:*>manager or highly qualified"], where=["age <= was.age + 10"],
+    )  # fmt: skip
+    long = found.to_frame()
+    was = rows.iloc[long["row"]].reset_index(drop=True)
+    names = list(found.schema.names)
+    assert ((long[names] != was[names]).sum(axis=1) <= 2).all()
+    assert (long["purpose"] == was["purpose"]).all()
+    assert long["duration"][long["duration"] != was["duration"]].between(6, 24).all()
+    assert (long["age"] <= was["age"] + 10).all()
+    short = [row for row, outcome in enumerate(found.outcomes) if outcome.status != "found"]
+    told = service.shortfalls(found, 2)
+    assert told[:2] == [f"row {row}: {found.outcomes[row].sentence}" for row in short[:2]]
+    assert told[2:] == ([f"… and {len(short) - 2} more rows; the file has a sentence for each"] if short[2:] else [])
+    assert l2c.read("found.parquet").outcomes == found.outcomes
 
 
 @pytest.mark.parametrize(

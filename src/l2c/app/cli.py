@@ -1,4 +1,4 @@
-"""The command line: `l2c demo`, `schema infer`, `fit`, `explain`, `datasets`."""
+"""The command line: `l2c demo`, `schema`, `fit`, `explain`, `recheck`, `audit`, `datasets`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from rich.table import Table
 from l2c.adapters import datasets
 from l2c.app import demo as demonstration
 from l2c.app import service
+from l2c.app.audit import audit_file
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress as Report
 from l2c.engine.recipe import Strategy
 from l2c.errors import L2CError
+from l2c.evaluate.requirement import parse_requirement
 
 cli = typer.Typer(
     help="Counterfactual explanations: what could be different, so that the answer changes?",
@@ -31,6 +33,9 @@ datasets_cli = typer.Typer(help="The embedded data sets.", no_args_is_help=True)
 cli.add_typer(schema_cli, name="schema")
 cli.add_typer(datasets_cli, name="datasets")
 
+TOLD_ROWS = 10
+"""How many rows that got too few are told one by one."""
+
 PIPE_WIDTH = 140
 """Columns of a table when no terminal says how many there are."""
 
@@ -39,7 +44,12 @@ out_console = Console(width=None if Console().is_terminal else PIPE_WIDTH, marku
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Data = Annotated[Path, typer.Option("--data", help="Rows, as .csv or .parquet.")]
-Model = Annotated[str, typer.Option("--model", help="The model, as package.module:object.")]
+Model = Annotated[
+    str, typer.Option("--model", help="package.module:object, a file (.onnx .json .ubj .txt .cbm), or a URL.")
+]
+Threshold = Annotated[
+    float | None, typer.Option("--threshold", help="Decide for the second of two classes above this probability.")
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides every random choice.")]
 Names = Annotated[list[str] | None, typer.Option(help="A feature's name; may be given several times.")]
 
@@ -106,12 +116,38 @@ def schema_infer(
     out_console.print(table)
 
 
+@schema_cli.command("check")
+def schema_check(
+    schema: Annotated[Path, typer.Argument(help="The schema, as TOML.")],
+    data: Annotated[Path | None, typer.Option(help="Rows to hold against it, as .csv or .parquet.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Read a schema back in plain sentences; the exit code is 1 if it, or a row, does not hold together."""
+    described, problems = service.check_schema(schema, data)
+    if as_json:
+        _print_json({"schema": str(schema), "sentences": described.sentences(), "problems": problems})
+    else:
+        _say(
+            f"{schema}: {len(described.features)} features" + (f", target {described.target}" * bool(described.target))
+        )
+        for sentence in described.sentences():
+            _say(f"  {sentence}")
+        for problem in problems:
+            _say(f"  {problem}")
+    if problems:
+        raise SystemExit(1)
+
+
 @cli.command()
 def fit(
     data: Data,
     schema: Annotated[Path, typer.Option(help="The schema, as TOML.")],
     model: Model,
     out: Annotated[Path, typer.Option(help="The folder for the bundle.")],
+    threshold: Threshold = None,
+    desired_range: Annotated[
+        tuple[float, float] | None, typer.Option(help="Of a predicted number: the range to reach; inf is an open end.")
+    ] = None,
     preset: Annotated[
         service.Preset, typer.Option(help="The settings: ours, or those of the paper's text.")
     ] = "default",
@@ -120,7 +156,10 @@ def fit(
 ) -> None:
     """Learn an explainer for a model, and save it as a bundle."""
     with _progress("learning", quiet=as_json) as (report,):
-        explainer = service.fit_bundle(data, schema, model, out, preset=preset, seed=seed, progress=report)
+        explainer = service.fit_bundle(
+            data, schema, model, out, preset=preset, seed=seed, threshold=threshold, desired=desired_range,
+            progress=report,
+        )  # fmt: skip
     if as_json:
         _print_json({"bundle": str(out), **explainer.bundle.notes})
     else:
@@ -134,16 +173,43 @@ def explain(
     data: Data,
     out: Annotated[Path, typer.Option(help="found.parquet (everything) or found.csv (the long table).")],
     n: Annotated[int, typer.Option("-n", help="Counterfactuals for each row.")] = 100,
-    desired: Annotated[str | None, typer.Option(help="The class to reach; by default the other of two.")] = None,
+    desired: Annotated[
+        list[str] | None, typer.Option(help="A class that will do; by default any other than a row has.")
+    ] = None,
+    desired_range: Annotated[
+        tuple[float, float] | None, typer.Option(help="Of a predicted number: another range than the bundle's.")
+    ] = None,
+    desired_proba: Annotated[
+        tuple[float, float] | None, typer.Option(help="The range of its probability, instead of the decision.")
+    ] = None,
+    lock: Annotated[list[str] | None, typer.Option(help="A feature that must stay as it is.")] = None,
+    permit: Annotated[
+        list[str] | None, typer.Option(help="What a feature may become: hours=20:45, or job=clerk,nurse.")
+    ] = None,
+    forbid: Annotated[list[str] | None, typer.Option(help="A transition: job:clerk>manager; * is any level.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(help="A condition, such as 'savings >= was.savings and hours <= 45'.")
+    ] = None,
+    max_changes: Annotated[int | None, typer.Option(help="The most features that change.")] = None,
+    min_sparsity: Annotated[float | None, typer.Option(help="The least share of features that stay.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="The most that a change may cost.")] = None,
     plausibility: Annotated[float | None, typer.Option(help="From 0 (diverse) to 1 (plausible).")] = None,
     select: Annotated[Strategy | None, typer.Option(help="How a set is chosen.")] = None,
     pool: Annotated[int | None, typer.Option(help="Valid ones to choose a set from.")] = None,
     tries: Annotated[int | None, typer.Option(help="The most proposals for one row.")] = None,
     seconds: Annotated[float | None, typer.Option(help="The most time in all.")] = None,
+    robust_margin: Annotated[
+        float | None, typer.Option(help="How far beyond the decision the probability must be, such as 0.1.")
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Find counterfactuals for every row of a file."""
+    wish = service.TypedWish(
+        desired=desired or (), desired_range=desired_range, desired_proba=desired_proba, lock=lock or (),
+        permit=permit or (), forbid=forbid or (), where=where or (), max_changes=max_changes,
+        min_sparsity=min_sparsity, max_cost=max_cost,
+    )  # fmt: skip
     with _progress("explaining", quiet=as_json) as (report,):
         found = service.explain_file(
             bundle,
@@ -152,12 +218,13 @@ def explain(
             out,
             n=n,
             seed=seed,
-            desired=desired,
+            wish=wish,
             plausibility=plausibility,
             select=select,
             pool=pool,
             tries=tries,
             seconds=seconds,
+            robust_margin=robust_margin,
             progress=report,
         )
     if as_json:
@@ -166,9 +233,69 @@ def explain(
     _say(f"{out}: {len(found)} counterfactuals")
     for status, count in service.status_counts(found).items():
         _say(f"  {count} rows {status}")
-    for row, outcome in enumerate(found.outcomes):
-        if outcome.status == "bad_input":
-            _say(f"  {outcome.sentence or row}")
+    for sentence in service.shortfalls(found, TOLD_ROWS):
+        _say(f"  {sentence}")
+
+
+@cli.command()
+def audit(
+    found: Annotated[Path, typer.Argument(help="A found file, or with --schema any table of counterfactuals.")],
+    population: Annotated[Path | None, typer.Option(help="Rows that an attacker may hold.")] = None,
+    population_prediction: Annotated[
+        str | None, typer.Option(help="Their column with the model's answers, if they have one.")
+    ] = None,
+    train: Annotated[Path | None, typer.Option(help="Training rows, to count copies of them.")] = None,
+    schema: Annotated[Path | None, typer.Option(help="The schema of another tool's table, as TOML.")] = None,
+    row: Annotated[str | None, typer.Option(help="Its column that says whose counterfactual it is.")] = None,
+    prediction: Annotated[str | None, typer.Option(help="Its column with the model's answers.")] = None,
+    at_risk: Annotated[int, typer.Option(min=0, help="How many of the smallest classes to list.")] = 10,
+    require: Annotated[
+        str | None, typer.Option(help="A policy, such as k=5,l=2; the exit code is 2 if it does not hold.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the report: a .html page or .json.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a release tells of people, and check it against a policy."""
+    policy = None if require is None else parse_requirement(require)
+    report = audit_file(
+        found, schema=schema, row=row, prediction=prediction, population=population,
+        population_prediction=population_prediction, training=train, at_risk=at_risk,
+    )  # fmt: skip
+    broken = [] if policy is None else report.violations(policy)
+    if out is not None:
+        report.write(out, require)
+    if as_json:
+        _print_json({**report.to_dict(), "violations": broken})
+    else:
+        for table in report.tables():
+            out_console.print(table)
+        for sentence in broken:
+            _say(f"not met: {sentence}")
+    if broken:
+        raise SystemExit(2)
+
+
+@cli.command()
+def recheck(
+    found: Annotated[Path, typer.Argument(help="A found file, as `l2c explain` wrote it.")],
+    model: Model,
+    threshold: Threshold = None,
+    out: Annotated[Path | None, typer.Option(help="Write those that no longer hold: lost.csv or .parquet.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which counterfactuals no longer hold under a new version of the model; the exit code is then 2."""
+    checked = service.recheck_file(found, model, out, threshold=threshold)
+    if as_json:
+        _print_json(checked.to_dict())
+    else:
+        _say(f"{found}: {checked.sentence}")
+        affected = checked.affected
+        for person in affected[:TOLD_ROWS]:
+            _say(f"  {person.sentence}")
+        if len(affected) > TOLD_ROWS:
+            _say(f"  … and {len(affected) - TOLD_ROWS} more; --json lists them all")
+    if not checked.all_hold:
+        raise SystemExit(2)
 
 
 @datasets_cli.command("list")

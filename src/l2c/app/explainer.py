@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,22 +13,38 @@ import numpy as np
 
 from l2c.adapters import frames
 from l2c.adapters.bundles import Bundle, read_bundle, write_bundle
-from l2c.adapters.models import FrameModel
+from l2c.adapters.models.deciding import described
+from l2c.adapters.models.mark import ModelMark
+from l2c.adapters.models.range_model import RangeModel
+from l2c.adapters.models.sight import see_into
+from l2c.adapters.models.watch import within
+from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
-from l2c.app.fitting import Progress, pools_from, question_of, selection_of
+from l2c.app.fitting import Progress, answers, pools_from, selection_of
+from l2c.app.judging import Judges
 from l2c.app.requests import Request, checked_request
 from l2c.app.versions import versions
-from l2c.core.blackbox import BlackBox
-from l2c.core.explanation import Released
+from l2c.core.blackbox import BlackBox, threshold_of
+from l2c.core.explanation import Measured, Released
+from l2c.core.goal import Goal
 from l2c.core.layout import Layout
+from l2c.core.limits import NO_LIMITS, Limits
+from l2c.core.method import Question
 from l2c.core.schema import Schema
-from l2c.core.types import Cells, Label, Probabilities
+from l2c.core.sight import View
+from l2c.core.types import Cells, Label, Mask, Probabilities
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError
-from l2c.release.explain import confirm
+from l2c.release.explain import Pools, only
 from l2c.release.gather import with_unreadable
+from l2c.release.reasons import EXPLORED, Plea, Stack, explained, pleas_of
 from l2c.release.search import Budget
+from l2c.release.select import Selection
+from l2c.release.settle import Sight
+
+REASON_TRIES = 3000
+"""Proposals for a row under a limit that is relaxed to see whether it helps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +53,9 @@ class Explainer:
 
     bundle: Bundle
     blackbox: BlackBox
+    _model: object = None
     _fit_rows: Any = None
+    _also: tuple[BlackBox, ...] = ()
 
     @property
     def layout(self) -> Layout:
@@ -63,12 +82,23 @@ class Explainer:
         n: int = 100,
         *,
         seed: int = 0,
-        desired: Label | None = None,
+        desired: Label | Iterable[Label] | None = None,
+        desired_proba: tuple[float, float] | None = None,
+        lock: Iterable[str] = (),
+        permit: Mapping[str, Any] | None = None,
+        forbid: Mapping[str, Any] | None = None,
+        where: str | Iterable[str] | None = None,
+        max_changes: int | None = None,
+        min_sparsity: float | None = None,
+        max_cost: float | None = None,
+        limits: Sequence[Mapping[str, Any] | Limits | None] | None = None,
+        robust: Sequence[object] | float | None = None,
         plausibility: float | None = None,
         select: Strategy | None = None,
         pool: int | None = None,
         tries: int | None = None,
         seconds: float | None = None,
+        reasons: bool = True,
         progress: Progress | None = None,
     ) -> Explanations:
         """Return counterfactuals for a batch of rows, and an outcome for each.
@@ -86,35 +116,74 @@ class Explainer:
         seed
             Decides the draws.
         desired
-            The class to reach; by default the other one of two.
+            The class to reach, or several of which any will do; by default any other than the row has. Of a model that
+            predicts a number, the range (low, high) to reach; by default the one that the explainer was fitted with.
+        desired_proba
+            The range in which the probability of the desired class should be, instead of the model's decision.
+        lock, permit, forbid, where, max_changes, min_sparsity, max_cost
+            What a change must keep to, on top of the schema; see `Limits`.
+        limits
+            For each row, what it adds to all that: a dictionary with any of the arguments above, or None.
+        robust
+            Other versions of the model, such as retrained ones: a counterfactual then holds under all of them, and its
+            probability is the least of them. Or a margin such as 0.1, by which the probability must be beyond the
+            threshold (0.5 unless the explainer was fitted with another); of more than two classes, twice the margin
+            ahead of every class that is not desired.
         plausibility
             The dial from 0 (the most diverse sets) to 1 (the most plausible); by default 0.5.
         select
             How a set is chosen: `balanced` between sparse, diverse and plausible; `diverse`; `sparse`, the fewest
-            changes first; or `first`, without a choice and with the fewest questions to the model.
+            changes first; `cheap`, the least cost first; or `first`, without a choice and with the fewest questions
+            to the model.
         pool
-            How many valid ones to choose a set from; by default ten for each one asked, and at least 200.
+            How many valid ones to choose a set from; by default ten for each one asked, and at least 200, but no
+            more than are found in four times as many proposals.
         tries
             The most proposals to draw for one row; by default the larger of 20,000 and 40 for each of the pool.
         seconds
-            The most time to take in all.
+            The most time to take in all. A model that lets one question wait for longer than that is broken, and
+            raises a `ModelError`.
+        reasons
+            Whether to find out, for rows with none or too few, which relaxation of the limits would help.
         progress
             Called with the rows done and the rows there are.
         """
-        request = checked_request(
-            self.bundle.counterer.recipe, self.classes, n=n, seed=seed, desired=desired, tries=tries,
-            seconds=seconds, plausibility=plausibility, select=select, pool=pool,
-        )  # fmt: skip
         reading = frames.read(frame, self.schema)
+        aimed, desired = aimed_at(self.blackbox, desired)
+        wish = {
+            "desired": desired, "desired_proba": desired_proba, "lock": lock, "permit": permit, "forbid": forbid,
+            "where": where, "max_changes": max_changes, "min_sparsity": min_sparsity, "max_cost": max_cost,
+        }  # fmt: skip
+        request = checked_request(
+            self.bundle.counterer.recipe, self.classes, self.schema, rows=len(reading.cells), n=n, seed=seed,
+            tries=tries, seconds=seconds, plausibility=plausibility, select=select, pool=pool, wish=wish,
+            by_row=limits, reasons=reasons, robust=Robust.of(robust),
+        )  # fmt: skip
+        asked = self._asked(aimed, request, [wish, *(row for row in limits or () if isinstance(row, Mapping))])
         readable = np.flatnonzero(~reading.bad_rows)
-        released = self._released(reading.cells[readable], request, progress)
+        released = asked._released(reading.cells[readable], readable, request, progress)
         released = with_unreadable(released, readable, _sentences(reading), len(reading.cells))
-        notes = {**request.to_dict(), "fit": dict(self.bundle.notes), **versions()}
+        notes = {**request.to_dict(), **described(aimed), "fit": dict(self.bundle.notes), **versions()}
         features, index = frames.features_of(frame, self.schema), frames.index_of(frame)
-        found = Explanations(released, features, index, self.bundle.mark, notes, self.blackbox)
+        mark = asked.bundle.mark
+        found = Explanations(released, features, index, mark, notes, aimed)
         if not len(found):
             return found
-        return replace(found, released=confirm(released, self._judged_again(found.features())))
+        judges = Judges(asked.blackbox, asked._also)
+        return replace(found, released=judges.confirmed(released, found.features(), mark.shape))
+
+    def _asked(self, aimed: BlackBox, request: Request, wishes: Sequence[Mapping[str, Any]]) -> Explainer:
+        """Return the explainer as one call wants it: with its range, other versions of the model, and a deadline."""
+        problems = [*request.robust.problems(aimed, wishes), *number_problems(aimed, wishes)]
+        if problems:
+            raise InputError(problems)
+        bundle, seconds = self.bundle, request.seconds
+        model = aimed if seconds is None else within(aimed, seconds)
+        if aimed is not self.blackbox:
+            bundle = replace(bundle, mark=ModelMark.of(model, bundle.mark.shape, self.layout))
+        also = request.robust.versions(bundle.mark, self.layout, seconds)
+        hurried = also if seconds is None else tuple(within(version, seconds) for version in also)
+        return replace(self, bundle=bundle, blackbox=model, _also=hurried)
 
     def curve(
         self,
@@ -150,26 +219,83 @@ class Explainer:
             points.append(Point(place, scores, found.released.pooled / tries if tries else None))
         return Curve(tuple(points))
 
-    def _released(self, cells: Cells, request: Request, progress: Progress | None) -> Released:
+    def _released(self, cells: Cells, readable: np.ndarray, request: Request, progress: Progress | None) -> Released:
+        proba = answers(self.blackbox, cells)
+        goal = request.goal(proba, readable, threshold_of(self.blackbox))
+        clock = _clock(request.seconds)
+        budget = Budget(request.tries, request.patience, clock)
+        question = self._question(cells, proba, goal, self.schema, request.limits(readable))
+        pools = self._pools(question, request, budget, lambda: self._view(cells), progress)
         counterer = self.bundle.counterer
-        pools = pools_from(
-            counterer,
+        released = pools.release(request.n, selection_of(counterer, request.select, request.plausibility))
+        if isinstance(self.blackbox, RangeModel):
+            numbers = Measured(self.blackbox.prediction(cells), np.empty(len(released.row)))
+            released = replace(released, measured=numbers)
+        if not request.reasons:
+            return released
+
+        def again(
+            pleas: Sequence[Plea], stacks: Sequence[Stack], low: np.ndarray | None, *, robust: bool = True
+        ) -> Released:
+            if clock():
+                return only(released, np.zeros(len(released.row), dtype=bool))
+            rows = np.array([plea.row for plea in pleas], dtype=np.int64)
+            wanted = goal.take(rows) if low is None else replace(goal.take(rows), low=low)
+            asker = self if robust else replace(self, _also=())
+            wanted = wanted if robust else replace(wanted, margin=0.0)
+            # The schema's own limits are in the stack, where they can be relaxed too.
+            limits = [(limits, np.arange(len(rows)) == place) for place, stack in enumerate(stacks) for limits in stack]
+            bare = replace(self.schema, limits=NO_LIMITS)
+            asked = self._question(cells[rows], proba[rows], wanted, bare, limits)
+            # A probability that was seen is seen again after as many draws.
+            tries = request.tries if low is not None else min(request.tries, REASON_TRIES)
+            # As soon as there are enough it is known that the relaxation helps: no need to fill a pool.
+            enough = np.array([plea.wanted for plea in pleas])
+            pool = max(request.pool, EXPLORED) if enough.max() >= EXPLORED else request.pool
+            less = Budget(tries, min(tries, pool), clock)
+            return asker._pools(asked, replace(request, pool=pool), less, enough=enough).release(pool, Selection())
+
+        def alone(pleas: Sequence[Plea]) -> Released:
+            return again(pleas, [plea.stack for plea in pleas], None, robust=False)
+
+        pleas = pleas_of(released, pools.best, request.stacks(self.schema, readable))
+        frail = alone if request.robust else None
+        return replace(released, outcomes=tuple(explained(released.outcomes, pleas, self.schema, again, frail)))
+
+    def _question(
+        self, cells: Cells, proba: Probabilities, goal: Goal, schema: Schema, limits: Sequence[tuple[Limits, Mask]]
+    ) -> Question:
+        layout = replace(self.layout, schema=schema)
+        return Question.of(layout, cells, proba, goal, decode=self.bundle.counterer.recipe.decode, limits=limits)
+
+    def _pools(
+        self,
+        question: Question,
+        request: Request,
+        budget: Budget,
+        sight: Sight | None = None,
+        progress: Progress | None = None,
+        enough: np.ndarray | None = None,
+    ) -> Pools:
+        return pools_from(
+            self.bundle.counterer,
             self.blackbox,
-            question_of(self.layout, self.blackbox, cells, request.desired),
+            question,
             pool=request.pool,
+            enough=request.n if enough is None else enough,
+            also=self._also,
             dial=request.plausibility,
             seed=request.seed,
-            budget=Budget(request.tries, _clock(request.seconds)),
+            budget=budget,
+            sight=sight,
             progress=progress,
         )
-        return pools.release(request.n, selection_of(counterer, request.select, request.plausibility))
 
-    def _judged_again(self, features: Any) -> Probabilities:
-        """Return the original model's answers on the very frame that is released."""
-        shape = self.bundle.mark.shape
-        if isinstance(self.blackbox, FrameModel) and frames.kind_of(features) == shape.kind:
-            return self.blackbox.of_frame(shape.arrange(features), frames.height(features))
-        return self.blackbox.proba(frames.strict(frames.read(features, self.schema)))
+    def _view(self, cells: Cells) -> View | None:
+        """Return what can be seen of the model, checked on the rows that are explained; None without a solver."""
+        if importlib.util.find_spec("ortools") is None:
+            return None
+        return see_into(self.blackbox, self._model, self.layout, cells)
 
     def save(self, folder: str | Path) -> None:
         """Write the explainer to a folder, without the model; `l2c.load` reads it back."""
@@ -188,7 +314,7 @@ def load(folder: str | Path, *, model: object) -> Explainer:
     """
     bundle = read_bundle(Path(folder))
     blackbox = bundle.mark.recognise(model, bundle.counterer.layout, str(folder))
-    return Explainer(bundle, blackbox)
+    return Explainer(bundle, blackbox, model)
 
 
 def _sentences(reading: frames.Reading) -> dict[int, str]:

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from l2c.adapters import frames, records
+from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.models.mark import ModelMark
+from l2c.app.audit import AuditReport, audit_released
 from l2c.app.display import as_html, sheets
-from l2c.core.blackbox import BlackBox, decide
+from l2c.core.blackbox import BlackBox, class_of
 from l2c.core.explanation import Outcome, Released
 from l2c.core.schema import Schema
 from l2c.core.types import Cells
@@ -60,13 +62,23 @@ class Explanations:
         """Return the number of counterfactuals."""
         return len(self.released.row)
 
-    def to_frame(self) -> Any:
+    def to_frame(self, *, intervals: bool = False) -> Any:
         """Return the counterfactuals as a long frame of the input's kind.
 
         Columns: `row` (the position of the input row), `rank` (from 1 on), `index` (the input's own label, where
-        it has one), the features in the caller's units and dtypes, `prediction` and `probability`.
+        it has one), the features in the caller's units and dtypes, `prediction`, `probability` and `cost`. Of a model
+        that predicts a number, `prediction` is that number, and there is no probability.
+
+        Parameters
+        ----------
+        intervals
+            Whether to tell numbers by their bins, as texts, also where they stayed. Of a discretised model the answer
+            holds all over them; of any other, for the values that stand here without it. A limit that cuts through a
+            bin, such as a permitted range, holds for the value.
         """
-        return records.long_frame(self.features(), self.released, self.index)
+        features = self.features()
+        shown = _in_intervals(features, self.released) if intervals else features
+        return records.long_frame(shown, self.released, self.index)
 
     def features(self) -> Any:
         """Return the counterfactuals' features alone, ready for the model."""
@@ -95,10 +107,34 @@ class Explanations:
             rest = frames.strict(frames.read(held_out, self.schema))
         return scorecard(self.released, Reference(fit, self._class_of(fit), rest, self._class_of(rest)))
 
+    def audit(
+        self, population: Any = None, *, population_prediction: Any = None, training: Any = None, at_risk: int = 10
+    ) -> AuditReport:
+        """Return what the release tells of people: classes that stand alone, and what an attacker's file adds.
+
+        Parameters
+        ----------
+        population
+            Rows that an attacker may hold, with the quasi-identifying columns at least.
+        population_prediction
+            The model's answers for them, or the column that holds them; without it they are matched without.
+        training
+            The training rows, to count counterfactuals that equal one by level.
+        at_risk
+            How many of the smallest classes to list.
+        """
+        return audit_released(
+            self.released,
+            population=population,
+            population_prediction=population_prediction,
+            training=training,
+            at_risk=at_risk,
+        )
+
     def _class_of(self, cells: Cells) -> np.ndarray:
         if self._blackbox is None:
             raise InputError("plausibility asks the model about the reference rows: l2c.read(path, model=model)")
-        return decide(self._blackbox.proba(cells)) if len(cells) else np.empty(0, dtype=np.int64)
+        return class_of(self._blackbox, cells)
 
     def write(self, path: str | Path) -> None:
         """Write everything to a Parquet file, whole or not at all; `l2c.read` reads it back."""
@@ -111,6 +147,18 @@ class Explanations:
 
     def _repr_html_(self) -> str:
         return as_html(sheets(self.released, rows=3, ranks=5), repr(self))
+
+
+def _in_intervals(features: Any, released: Released) -> Any:
+    """Return a frame of counterfactuals with numbers as the intervals of their levels."""
+    kind, layout = library_of(features), released.layout
+    columns = {}
+    for name in kind.names(features):
+        place = layout.schema.index(name)
+        texts = [layout.text(place, level) for level in range(layout.axes[place].size)]
+        numeric = layout.schema[name].numeric
+        columns[name] = [texts[level] for level in released.levels[:, place]] if numeric else features[name]
+    return kind.frame(columns)
 
 
 def read(path: str | Path, *, model: object = None) -> Explanations:

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from l2c.adapters.models import differentiable
-from l2c.core.blackbox import BlackBox, decide
-from l2c.core.layout import Layout
+from l2c.adapters.models import differentiable, own_layout
+from l2c.core.blackbox import BlackBox, class_of, decide, threshold_of
+from l2c.core.goal import Goal
+from l2c.core.layout import Decode, Layout
 from l2c.core.method import Question
 from l2c.core.schema import Schema
 from l2c.core.split import dev_rows
 from l2c.core.streams import Streams
-from l2c.core.types import Cells
+from l2c.core.types import Cells, Probabilities
 from l2c.engine.dial import FULL_CANDIDATES, FULL_LAW_FROM, HALF_CANDIDATES, RATE_AT_1, RATE_AT_HALF, Dial
 from l2c.engine.discretise import discretise
 from l2c.engine.encode import Encoder
@@ -29,6 +30,7 @@ from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
 from l2c.release.explain import Pools, look
 from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection
+from l2c.release.settle import Sight
 
 Progress = Callable[[int, int], None]
 """Called with the work done and the work in all."""
@@ -51,11 +53,21 @@ def split_rows(cells: Cells, seed: int) -> tuple[Cells, Cells]:
     return cells[~held_out], cells[held_out]
 
 
-def question_of(layout: Layout, blackbox: BlackBox, cells: Cells, goal: int | None) -> Question:
-    """Return the question of these rows: the desired class is the given one, or the other of two."""
-    current = decide(blackbox.proba(cells)) if len(cells) else np.empty(0, dtype=np.int64)
-    desired = 1 - current if goal is None else np.full(len(cells), goal)
-    return Question(cells, layout.levels(cells), current, desired)
+def other_class(layout: Layout, blackbox: BlackBox, cells: Cells, decode: Decode) -> Question:
+    """Return the question of rows that should get another class than they have."""
+    proba = answers(blackbox, cells)
+    return Question.of(layout, cells, proba, other_than(proba, threshold_of(blackbox)), decode=decode)
+
+
+def answers(blackbox: BlackBox, cells: Cells) -> Probabilities:
+    """Return the model's answers; for no rows it is not asked."""
+    return blackbox.proba(cells) if len(cells) else np.empty((0, len(blackbox.classes)))
+
+
+def other_than(proba: Probabilities, threshold: float | None = None) -> Goal:
+    """Return the goal of any class but the one that each row has."""
+    own = Goal.of_classes(decide(proba, threshold), proba.shape[1])
+    return replace(own, accepted=~own.accepted, threshold=threshold)
 
 
 def fit_method(
@@ -68,8 +80,13 @@ def fit_method(
     progress: Progress | None,
 ) -> tuple[Counterer, str]:
     """Return the fitted method and a sentence on its training."""
-    classes = decide(blackbox.proba(fit))
-    layout = discretise(schema, fit, classes)
+    classes = class_of(blackbox, fit)
+    layout = own_layout(blackbox)
+    if layout is None:
+        layout = discretise(schema, fit, classes)
+    else:
+        # Another value of the same bin gets the same answer from such a model.
+        recipe = replace(recipe, decode_again=False)
     levels = layout.levels(fit)
     laws = tuple(fit_reference(layout, levels[classes == index]) for index in range(len(blackbox.classes)))
     encoder = Encoder.fit(layout, recipe.inputs, fit)
@@ -82,9 +99,9 @@ def fit_method(
     if recipe.select == "first":
         beta = BETAS[0] if recipe.beta is None else recipe.beta
         return lesson.learn(beta) if lesson else (even, f"the model offers no gradient, so {UNLEARNED}")
-    held_out = Reference(fit, classes, dev, decide(blackbox.proba(dev)))
+    held_out = Reference(fit, classes, dev, class_of(blackbox, dev))
     tried = dev[np.sort(np.random.default_rng(seed).permutation(len(dev))[:TRIAL_ROWS])]
-    trial = _Trial(blackbox, question_of(layout, blackbox, tried, None), held_out, seed)
+    trial = _Trial(blackbox, other_class(layout, blackbox, tried, recipe.decode), held_out, seed)
     even = trial.balanced(even)
     if lesson is None:
         return trial.dialled(even), f"the model offers no gradient, so {UNLEARNED}"
@@ -107,7 +124,7 @@ class _Trial:
     def pools(self, counterer: Counterer, place: float) -> Pools:
         """Return what is found for the rows at a place of the dial."""
         return pools_from(
-            counterer, self.blackbox, self.question, pool=TRIAL_POOL, dial=place, seed=self.seed,
+            counterer, self.blackbox, self.question, pool=TRIAL_POOL, enough=TRIAL_SET, dial=place, seed=self.seed,
             budget=Budget(20 * TRIAL_POOL),
         )  # fmt: skip
 
@@ -167,14 +184,23 @@ class _Lesson:
         except ImportError as error:
             raise MissingExtraError("fitting an explainer", "torch", "fit") from error
         recipe, layout = replace(self.recipe, beta=beta), self.even.layout
-        fit, dev = (question_of(layout, self.blackbox, rows, None) for rows in (self.fit, self.dev))
+        fit, dev = (
+            self._movable(other_class(layout, self.blackbox, rows, recipe.decode)) for rows in (self.fit, self.dev)
+        )
+        if not len(fit) or not len(dev):
+            return self.even, f"the schema's limits let too few rows stay as they are, so {UNLEARNED}"
         learned = learn(fit, dev, self.even.encoder, recipe, self.model, self.seed, self.progress)
         best = int(np.argmin(learned.dev_losses))
         sentence = (
-            f"{len(learned.dev_losses) - 1} epochs on {len(self.fit)} rows with β = {beta:g}; dev loss "
+            f"{len(learned.dev_losses) - 1} epochs on {len(fit)} rows with β = {beta:g}; dev loss "
             f"{learned.dev_losses[0]:.4f} before, {learned.dev_losses[best]:.4f} at its best, after epoch {best}"
         )
         return replace(self.even, recipe=recipe, generator=learned.generator, selector=learned.selector), sentence
+
+    def _movable(self, question: Question) -> Question:
+        """Return the question without the rows that a standing limit forces to change."""
+        forced = question.room.must_change(self.even.layout, question.levels).any(axis=1)
+        return question.take(np.flatnonzero(~forced))
 
 
 def _as_good_as_even(lesson: _Lesson, trial: _Trial) -> tuple[Counterer, str]:
@@ -200,9 +226,12 @@ def pools_from(
     question: Question,
     *,
     pool: int,
+    enough: int | np.ndarray,
     dial: float,
     seed: int,
     budget: Budget,
+    also: tuple[BlackBox, ...] = (),
+    sight: Sight | None = None,
     progress: Progress | None = None,
 ) -> Pools:
     """Return pools of valid counterfactuals for a batch of rows, proposed at this place of the dial."""
@@ -212,9 +241,12 @@ def pools_from(
         layout=counterer.layout,
         blackbox=blackbox,
         proposer=counterer.proposer(question, Streams.for_rows(question.cells, seed), dial),
-        manner=Manner(recipe.decode, recipe.decode_again, recipe.refine),
+        manner=Manner(recipe.decode_again, recipe.refine),
         pool=pool,
+        enough=enough,
         budget=budget,
+        also=also,
+        sight=sight,
         progress=progress,
     )
 
@@ -226,11 +258,13 @@ def selection_of(counterer: Counterer, select: Strategy, dial: float) -> Selecti
         case "first":
             return Selection()
         case "balanced":
-            return Selection(1.0, counterer.balance, weight, unlikely)
+            return Selection(1.0, counterer.balance, weight, unlikely=unlikely)
         case "diverse":
-            return Selection(0.0, 1.0, weight, unlikely)
+            return Selection(0.0, 1.0, weight, unlikely=unlikely)
         case "sparse":
-            return Selection(1.0, 0.0, TIE_BREAK, unlikely)
+            return Selection(1.0, 0.0, TIE_BREAK, unlikely=unlikely)
+        case "cheap":
+            return Selection(0.0, 0.0, TIE_BREAK, 1.0, unlikely)
 
 
 TIE_BREAK = 1e-3

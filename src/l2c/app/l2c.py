@@ -7,12 +7,15 @@ from typing import Any
 
 from l2c.adapters import frames
 from l2c.adapters.bundles import Bundle
-from l2c.adapters.models import as_blackbox
+from l2c.adapters.models.deciding import decided, described
 from l2c.adapters.models.mark import ModelMark
+from l2c.adapters.models.range_model import RangeModel
+from l2c.adapters.models.watch import probe_steadiness
 from l2c.app.explainer import Explainer
 from l2c.app.fitting import Progress, fit_method, split_rows
 from l2c.app.requests import whole_number_problems
 from l2c.app.versions import versions
+from l2c.core.number_range import NumberRange
 from l2c.core.schema import Schema
 from l2c.engine.recipe import PAPER, Recipe
 from l2c.errors import InputError
@@ -45,6 +48,8 @@ class L2C(Recipe):
         model: object,
         schema: Schema,
         *,
+        threshold: float | None = None,
+        desired: tuple[float | None, float | None] | None = None,
         seed: int = 0,
         dev: Any = None,
         progress: Progress | None = None,
@@ -60,6 +65,12 @@ class L2C(Recipe):
             probabilities.
         schema
             What the features are and how they may move.
+        threshold
+            For a model of two classes: it decides for the second if its probability is above this, and for the first
+            if it is below; a counterfactual is never on it. By default the likelier class is decided, as at 0.5.
+        desired
+            For a model that predicts a number, and only then: the range (low, high) that it should come to lie in,
+            both ends included; None is an open end. A class that is desired of a classifier is told to `explain`.
         seed
             Decides every random choice: the dev split, the networks, the training noise.
         dev
@@ -74,8 +85,12 @@ class L2C(Recipe):
         seed = int(seed)
         cells = frames.strict(frames.read(frame, schema))
         shape = frames.shape_of(frame, schema)
-        blackbox = as_blackbox(model, shape, cells[:EXAMPLES])
+        wanted = None if desired is None else NumberRange.of(desired)
+        blackbox = decided(model, shape, cells[:EXAMPLES], threshold=threshold, wanted=wanted)
         fit, held_out = split_rows(cells, seed) if dev is None else (cells, frames.strict(frames.read(dev, schema)))
+        if isinstance(blackbox, RangeModel):
+            blackbox = blackbox.in_units_of(fit)
+        probe_steadiness(blackbox, cells[:EXAMPLES])
         recipe = Recipe(**{name: getattr(self, name) for name in Recipe.__dataclass_fields__})
         counterer, training = fit_method(recipe, schema, blackbox, fit, held_out, seed, progress)
         notes = {
@@ -83,7 +98,8 @@ class L2C(Recipe):
             "seed": seed,
             "fit_rows": len(fit),
             "dev_rows": len(held_out),
+            **described(blackbox),
             **versions(),
         }
         mark = ModelMark.of(blackbox, shape, counterer.layout)
-        return Explainer(Bundle(counterer, mark, notes), blackbox, shape.build(fit))
+        return Explainer(Bundle(counterer, mark, notes), blackbox, model, shape.build(fit))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 import numpy as np
 
-from l2c.core.types import Label
+from l2c.app.aims import NOT_ROBUST, Robust
+from l2c.core.blackbox import decide
+from l2c.core.goal import Goal
+from l2c.core.limits import NO_LIMITS, Limits
+from l2c.core.schema import Schema
+from l2c.core.types import Label, Mask, Probabilities
 from l2c.engine.recipe import Recipe, Strategy
 from l2c.errors import InputError, nearest
 
@@ -20,6 +25,28 @@ LEAST_DRAWS = 20_000
 DRAWS_SHARE = 40
 """Proposals drawn at the most for each valid one sought."""
 
+PATIENCE_SHARE = 4
+"""Proposals drawn at the most for each one of a pool that nobody asked for, once there are enough for a set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a change should lead to and keep to: of a whole call, or of one row on top of it.
+
+    Parameters
+    ----------
+    desired
+        The indices of the classes that will do; None for any other than the row has.
+    proba
+        The range in which their probability should be; None for the model's decision.
+    limits
+        What the change must keep to.
+    """
+
+    desired: tuple[int, ...] | None = None
+    proba: tuple[float, float] | None = None
+    limits: Limits = NO_LIMITS
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -29,41 +56,103 @@ class Request:
     ----------
     n, seed, tries, seconds, plausibility, select, pool
         As `Explainer.explain` takes them.
-    desired
-        The index of the class to reach; None for the other one of two.
+    patience
+        How many proposals to draw for a full pool, once there are enough for a set; None to go on.
+    wish
+        What all rows should reach and keep to.
+    by_row
+        What single rows add to it, by their position.
+    reasons
+        Whether to find out what would help the rows that got too few.
+    robust
+        What counterfactuals must withstand.
     """
 
     n: int
     seed: int
-    desired: int | None
     tries: int
     seconds: float | None
     plausibility: float
     select: Strategy
     pool: int
+    patience: int | None
+    wish: Wish
+    by_row: Mapping[int, Wish]
+    reasons: bool
+    robust: Robust = NOT_ROBUST
 
     def to_dict(self) -> dict[str, Any]:
         """Return what decides the answer, for a file's notes."""
-        return {name: getattr(self, name) for name in ("seed", "tries", "seconds", "plausibility", "select", "pool")}
+        names = ("seed", "tries", "seconds", "plausibility", "select", "pool")
+        data = {name: getattr(self, name) for name in names}
+        return data | ({"limits": self.wish.limits.to_dict()} if self.wish.limits else {}) | self.robust.to_dict()
+
+    def limits(self, readable: np.ndarray) -> list[tuple[Limits, Mask]]:
+        """Return the limits, each with the rows that it is for, among those that could be read."""
+        asked = [(self.wish.limits, np.ones(len(readable), dtype=bool))] if self.wish.limits else []
+        same: list[tuple[Limits, list[int]]] = []
+        for row, wish in self.by_row.items():
+            if wish.limits:
+                members = next((rows for limits, rows in same if limits == wish.limits), None)
+                if members is None:
+                    same.append((wish.limits, [row]))
+                else:
+                    members.append(row)
+        return asked + [(limits, np.isin(readable, rows)) for limits, rows in same]
+
+    def stacks(self, schema: Schema, readable: np.ndarray) -> list[tuple[Limits, ...]]:
+        """Return all limits of each row that could be read: the schema's, the call's, its own."""
+        own = [self.by_row[row].limits if row in self.by_row else NO_LIMITS for row in readable.tolist()]
+        standing = schema.limits.split(schema.features)
+        return [tuple(limits for limits in (standing, self.wish.limits, row) if limits) for row in own]
+
+    def goal(self, proba: Probabilities, readable: np.ndarray, threshold: float | None = None) -> Goal:
+        """Return what each row that could be read should reach, given the model's answers for it as it is."""
+        accepted = Goal.of_classes(decide(proba, threshold), proba.shape[1]).accepted
+        accepted = ~accepted if self.wish.desired is None else np.repeat(_row(self.wish, proba), len(proba), axis=0)
+        low, high = (np.full(len(proba), np.nan) for _ in range(2))
+        if self.wish.proba is not None:
+            low[:], high[:] = self.wish.proba
+        for place, row in enumerate(readable.tolist()):
+            wish = self.by_row.get(row)
+            if wish is None:
+                continue
+            if wish.desired is not None:
+                accepted[place] = _row(wish, proba)
+            if wish.proba is not None:
+                low[place], high[place] = wish.proba
+        return Goal(accepted, low, high, threshold, self.robust.margin)
+
+
+def _row(wish: Wish, proba: Probabilities) -> np.ndarray:
+    """Return which classes a wish accepts, as a row."""
+    row = np.zeros((1, proba.shape[1]), dtype=bool)
+    row[0, list(wish.desired or ())] = True
+    return row
 
 
 def checked_request(
     recipe: Recipe,
     classes: tuple[Label, ...],
+    schema: Schema,
     *,
+    rows: int,
     n: int,
     seed: int,
-    desired: Label | None,
     tries: int | None,
     seconds: float | None,
     plausibility: float | None,
     select: Strategy | None,
     pool: int | None,
+    wish: Mapping[str, Any],
+    by_row: Sequence[Mapping[str, Any] | Limits | None] | None,
+    reasons: bool,
+    robust: Robust = NOT_ROBUST,
 ) -> Request:
     """Return the request, or raise with every problem in it."""
     counts: list[tuple[str, object, int]] = [("n", n, 1), ("seed", seed, 0)]
     counts += [(name, given, 1) for name, given in (("tries", tries), ("pool", pool)) if given is not None]
-    problems = [*whole_number_problems(*counts), *_class_problems(desired, classes)]
+    problems = [*whole_number_problems(*counts)]
     if seconds is not None and not (isinstance(seconds, int | float | np.number) and seconds > 0):
         problems.append(f"seconds must be above 0, not {seconds!r}")
     dial = recipe.plausibility if plausibility is None else plausibility
@@ -72,19 +161,115 @@ def checked_request(
     strategy = recipe.select if select is None else select
     if strategy not in get_args(Strategy):
         problems.append(f"select must be one of {', '.join(get_args(Strategy))}, not {strategy!r}")
+    common = _wish(wish, classes, schema, problems)
+    single = _wishes(by_row, rows, classes, schema, problems)
     if problems:
         raise InputError(problems)
     size = _pool_size(int(n), strategy, recipe.pool if pool is None else pool)
     return Request(
         n=int(n),
         seed=int(seed),
-        desired=None if desired is None else classes.index(desired),
         tries=max(LEAST_DRAWS, DRAWS_SHARE * size) if tries is None else int(tries),
         seconds=seconds,
         plausibility=float(dial),
         select=strategy,
         pool=size,
+        patience=None if recipe.pool or pool else PATIENCE_SHARE * size,
+        wish=common,
+        by_row=single,
+        reasons=reasons,
+        robust=robust,
     )
+
+
+def _wishes(
+    given: Sequence[Mapping[str, Any] | Limits | None] | None,
+    rows: int,
+    classes: tuple[Label, ...],
+    schema: Schema,
+    problems: list[str],
+) -> dict[int, Wish]:
+    """Return what single rows add; what is wrong is added to `problems`, with the row."""
+    if given is None:
+        return {}
+    listed = isinstance(given, Iterable) and not isinstance(given, Mapping | str)
+    entries: list[Any] = list(given) if listed else []
+    if len(entries) != rows:
+        found = len(entries) if listed else repr(given)
+        problems.append(f"limits takes one entry for each of the {rows} rows (None for no more), not {found}")
+        return {}
+    wishes = {}
+    for row, entry in enumerate(entries):
+        if entry is None:
+            continue
+        wrong: list[str] = []
+        if isinstance(entry, Limits):
+            entry = {field.name: getattr(entry, field.name) for field in fields(Limits)}
+        wishes[row] = _wish(entry, classes, schema, wrong)
+        problems += [f"limits of row {row}: {problem}" for problem in wrong]
+    return wishes
+
+
+def _wish(given: Any, classes: tuple[Label, ...], schema: Schema, problems: list[str]) -> Wish:
+    """Return what is wished; what is wrong with it is added to `problems`."""
+    if not isinstance(given, Mapping):
+        problems.append(f"expected limits by name, not {given!r}")
+        return Wish()
+    asked = {name: _plain(value) for name, value in given.items() if value is not None}
+    desired, proba = asked.pop("desired", None), asked.pop("desired_proba", None)
+    wanted = _classes(desired, classes, problems)
+    wrong = [] if proba is None else list(_range_problems(proba))
+    problems += wrong
+    limits = NO_LIMITS
+    try:
+        limits = Limits.from_dict(asked)
+        unfit = list(limits.problems(schema.features))
+        problems += unfit
+        limits = limits if unfit else limits.split(schema.features)
+    except InputError as error:
+        problems += error.problems
+    return Wish(wanted, None if proba is None or wrong else tuple(proba), limits)
+
+
+def _plain(given: Any) -> Any:
+    """Return what a caller gave without numpy's numbers, and with what can be walked along only once in a list."""
+    if isinstance(given, np.generic | np.ndarray):
+        return given.tolist()
+    if isinstance(given, Mapping):
+        return {name: _plain(value) for name, value in given.items()}
+    if isinstance(given, tuple):
+        return tuple(_plain(value) for value in given)
+    if isinstance(given, Iterator | list):
+        return [_plain(value) for value in given]
+    return given
+
+
+def _classes(desired: object, classes: tuple[Label, ...], problems: list[str]) -> tuple[int, ...] | None:
+    """Return the indices of the classes that will do."""
+    if desired is None:
+        return None
+    several = isinstance(desired, Iterable) and not isinstance(desired, str)
+    wanted: list[Any] = list(desired) if several else [desired]  # type: ignore[call-overload]
+    if not wanted:
+        problems.append("desired names no class at all")
+    for label in wanted:
+        if label not in classes:
+            problems.append(
+                f"desired {label!r} is no class of the model; its classes are "
+                f"{', '.join(map(repr, classes))}{nearest(label, classes)}"
+            )
+    return tuple(classes.index(label) for label in wanted if label in classes)
+
+
+def _range_problems(proba: object) -> Iterator[str]:
+    ends: Any = proba
+    try:
+        low, high = ends
+        sound = 0 <= low <= high <= 1
+    except (TypeError, ValueError):
+        sound = False
+    if not sound:
+        yield f"desired_proba is a range (low, high) within 0 to 1, not {proba!r}"
 
 
 def whole_number_problems(*given: tuple[str, object, int]) -> Iterator[str]:
@@ -94,16 +279,6 @@ def whole_number_problems(*given: tuple[str, object, int]) -> Iterator[str]:
             yield f"{name} must be a whole number, not {value!r}"
         elif value < least:
             yield f"{name} must be at least {least}, not {value}"
-
-
-def _class_problems(desired: Label | None, classes: tuple[Label, ...]) -> Iterator[str]:
-    if desired is None and len(classes) != 2:
-        yield f"the model has {len(classes)} classes: say which is desired, of {classes}"
-    if desired is not None and desired not in classes:
-        yield (
-            f"desired {desired!r} is no class of the model; its classes are "
-            f"{', '.join(map(repr, classes))}{nearest(desired, classes)}"
-        )
 
 
 def _pool_size(n: int, select: Strategy, pool: int | None) -> int:

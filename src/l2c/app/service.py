@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from l2c.adapters import datasets, frames, settings
-from l2c.adapters.models.imported import import_model
+from l2c.adapters.models.files import open_model
 from l2c.app.explainer import Explainer, load
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress
 from l2c.app.l2c import L2C
+from l2c.app.limit_texts import parse_forbids, parse_permits
+from l2c.app.recheck import Recheck, recheck
 from l2c.core.schema import Schema
 from l2c.core.types import Label
 from l2c.engine.recipe import Strategy
@@ -44,15 +46,77 @@ def infer_schema(
 
 
 def fit_bundle(
-    data: Path, schema: Path, model: str, out: Path, *, preset: Preset, seed: int, progress: Progress | None
+    data: Path,
+    schema: Path,
+    model: str,
+    out: Path,
+    *,
+    preset: Preset,
+    seed: int,
+    threshold: float | None = None,
+    desired: tuple[float, float] | None = None,
+    progress: Progress | None,
 ) -> Explainer:
     """Fit an explainer to a file of training rows, save it as a bundle, and return it."""
     method = L2C.paper() if preset == "paper" else L2C()
     described = settings.read_schema(schema)
     rows = frames.read_file(data, described)
-    explainer = method.fit(rows, import_model(model), described, seed=seed, progress=progress)
+    explainer = method.fit(
+        rows, open_model(model), described, threshold=threshold, desired=desired, seed=seed, progress=progress
+    )
     explainer.save(out)
     return explainer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedWish:
+    """What a change should lead to and keep to, as it is typed.
+
+    Parameters
+    ----------
+    desired
+        Classes that will do, by their labels.
+    desired_range
+        Of a predicted number, the range that will do.
+    desired_proba, max_changes, min_sparsity, max_cost, lock, where
+        As `Explainer.explain` takes them.
+    permit, forbid
+        Texts such as `hours=20:45` and `job:clerk>manager`.
+    """
+
+    desired: Sequence[str] = ()
+    desired_range: tuple[float, float] | None = None
+    desired_proba: tuple[float, float] | None = None
+    lock: Sequence[str] = ()
+    permit: Sequence[str] = ()
+    forbid: Sequence[str] = ()
+    where: Sequence[str] = ()
+    max_changes: int | None = None
+    min_sparsity: float | None = None
+    max_cost: float | None = None
+
+
+def _wished(wish: TypedWish, explainer: Explainer) -> dict[str, Any]:
+    """Return the arguments of `explain` that a typed wish stands for."""
+    given = {name: getattr(wish, name) for name in ("desired_proba", "max_changes", "min_sparsity", "max_cost")}
+    if wish.desired and wish.desired_range is not None:
+        raise InputError("--desired names classes and --desired-range is of a number: give one of them")
+    return given | {
+        "desired": wish.desired_range or [_class_named(label, explainer.classes) for label in wish.desired] or None,
+        "lock": wish.lock,
+        "where": wish.where,
+        "permit": parse_permits(wish.permit, explainer.schema),
+        "forbid": parse_forbids(wish.forbid, explainer.schema),
+    }
+
+
+def check_schema(path: Path, data: Path | None) -> tuple[Schema, list[str]]:
+    """Return the schema in a file, and what in a file of rows does not fit it."""
+    schema = settings.read_schema(path)
+    if data is None:
+        return schema, []
+    reading = frames.read(frames.read_file(data, schema), schema)
+    return schema, [problem.sentence for problem in reading.problems]
 
 
 def explain_file(
@@ -63,31 +127,58 @@ def explain_file(
     *,
     n: int,
     seed: int,
-    desired: str | None,
+    wish: TypedWish,
     plausibility: float | None,
     select: Strategy | None,
     pool: int | None,
     tries: int | None,
     seconds: float | None,
+    robust_margin: float | None = None,
     progress: Progress | None,
 ) -> Explanations:
     """Explain a file of rows from a bundle, write what was found, and return it.
 
     A .parquet file holds everything; a .csv file holds the long table alone.
     """
+    _check_out(out)
+    explainer = load(bundle, model=open_model(model))
+    asked = _wished(wish, explainer)
+    rows = frames.read_file(data, explainer.schema)
+    found = explainer.explain(
+        rows, n, seed=seed, plausibility=plausibility, select=select, pool=pool, tries=tries, seconds=seconds,
+        robust=robust_margin, progress=progress, **asked,
+    )  # fmt: skip
+    write_found(found, out)
+    return found
+
+
+def recheck_file(found: Path, model: str, out: Path | None, *, threshold: float | None = None) -> Recheck:
+    """Check a found file against another version of the model, write what no longer holds, and return it."""
+    if out is not None:
+        _check_out(out)
+    checked = recheck(found, model=open_model(model), threshold=threshold)
+    if out is not None:
+        checked.write(out)
+    return checked
+
+
+def _check_out(out: Path) -> None:
+    """Raise if a table cannot be written there, before any work is done for it."""
     if out.suffix not in (".parquet", ".csv"):
         raise InputError(f"--out {str(out)!r}: expected a .parquet or .csv file")
     if not out.parent.is_dir():
         raise InputError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
-    explainer = load(bundle, model=import_model(model))
-    goal = None if desired is None else _class_named(desired, explainer.classes)
-    rows = frames.read_file(data, explainer.schema)
-    found = explainer.explain(
-        rows, n, seed=seed, desired=goal, plausibility=plausibility, select=select, pool=pool, tries=tries,
-        seconds=seconds, progress=progress,
-    )  # fmt: skip
-    write_found(found, out)
-    return found
+
+
+def shortfalls(found: Explanations, most: int) -> list[str]:
+    """Return a sentence for each of the first rows that got none or too few, and how many there are beyond."""
+    short = [
+        outcome.sentence if outcome.status == "bad_input" and outcome.sentence else f"row {row}: {outcome.sentence}"
+        for row, outcome in enumerate(found.outcomes)
+        if outcome.status not in ("found", "already")
+    ]
+    more = len(short) - most
+    return short[:most] + ([f"… and {more} more rows; the file has a sentence for each"] if more > 0 else [])
 
 
 def write_found(found: Explanations, out: Path) -> None:

@@ -1,0 +1,123 @@
+"""Small tables of loans, with models that are worked out cell by cell: the same bits in any batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from l2c import L2C, Explainer, Feature, Limits, Schema
+
+SCHEMA = Schema(
+    (
+        Feature(name="age", kind="numeric", integer=True, moves="rises"),
+        Feature(name="hours", kind="numeric", low=0, high=80, cost_up=0.1),
+        Feature(name="savings", kind="numeric", cost=0.5),
+        Feature(name="job", kind="categorical", levels=("clerk", "nurse", "cook", "pilot"), level_costs=(0, 1, 1, 4)),
+        Feature(name="school", kind="ordinal", levels=("low", "middle", "high"), cost=3.0),
+        Feature(name="owner", kind="binary", levels=(False, True), moves="never"),
+    )
+)
+
+
+def applicants(count: int = 120, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(18, 70, count),
+            "hours": (2 * rng.normal(34, 9, count)).round() / 2,
+            "savings": rng.gamma(2.0, 20.0, count).round(1),
+            "job": rng.choice(["clerk", "nurse", "cook", "pilot"], count, p=[0.4, 0.3, 0.2, 0.1]),
+            "school": rng.choice(["low", "middle", "high"], count),
+            "owner": rng.random(count) < 0.3,
+        }
+    )
+
+
+def score(frame: pd.DataFrame) -> np.ndarray:
+    """Return how much speaks for a loan: a sum over the columns."""
+    job = frame["job"].map({"clerk": 0.0, "nurse": 0.8, "cook": 0.3, "pilot": 2.0}).to_numpy(float)
+    school = frame["school"].map({"low": 0.0, "middle": 0.7, "high": 1.4}).to_numpy(float)
+    numbers = (frame["age"] - 40) / 30 + (frame["hours"] - 36) / 12 + frame["savings"] / 50
+    return numbers.to_numpy(float) + job + school + frame["owner"].to_numpy(float) - 3.2
+
+
+def granted(frame: pd.DataFrame) -> np.ndarray:
+    """Return the probability of a loan."""
+    return 1 / (1 + np.exp(-score(frame)))
+
+
+granted.classes = ("refused", "granted")
+
+
+def graded(frame: pd.DataFrame) -> np.ndarray:
+    """Return the probabilities of three classes, by the score cut twice."""
+    total = score(frame)
+    odds = np.stack([-1.5 * total, np.full(len(total), 0.8), 1.5 * total], axis=1)
+    mass = np.exp(odds - odds.max(axis=1, keepdims=True))
+    return mass / mass.sum(axis=1, keepdims=True)
+
+
+graded.classes = ("none", "small", "large")
+
+
+@cache
+def desk() -> Explainer:
+    """Return an explainer of loans."""
+    return L2C(epochs=2, hidden=8, select="first").fit(applicants(), granted, SCHEMA)
+
+
+@cache
+def graded_desk() -> Explainer:
+    """Return an explainer of loans of three classes."""
+    return L2C(select="first").fit(applicants(), graded, SCHEMA)
+
+
+def refused(count: int, seed: int = 1) -> pd.DataFrame:
+    """Return applicants who get no loan."""
+    rows = applicants(20 * count, seed)
+    return rows[granted(rows) < 0.4].head(count).reset_index(drop=True)
+
+
+def worst(count: int, seed: int = 1) -> pd.DataFrame:
+    """Return the applicants who are farthest from a loan, of two hundred."""
+    rows = applicants(200, seed)
+    return rows.iloc[np.argsort(score(rows), kind="stable")[:count]].reset_index(drop=True)
+
+
+def standing(explainer: Explainer, limits: Limits) -> Explainer:
+    """Return an explainer whose schema has other standing limits."""
+    layout = replace(explainer.layout, schema=replace(explainer.schema, limits=limits))
+    counterer = replace(explainer.bundle.counterer, layout=layout)
+    return replace(explainer, bundle=replace(explainer.bundle, counterer=counterer))
+
+
+# A wide table, with far more combinations than can be tried one and all
+
+WIDE = Schema(tuple(Feature(name=f"x{i}", kind="numeric") for i in range(14)))
+
+
+def wide_rows(count: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({name: rng.normal(0, 1, count) for name in WIDE.names})
+
+
+def weighed(frame: pd.DataFrame) -> np.ndarray:
+    """Return the probability of a sum over the columns, of which the first ones weigh most."""
+    total = np.full(len(frame), -6.0)
+    for i, name in enumerate(WIDE.names):
+        total = total + frame[name].to_numpy(float) * 2.0 / (1 + 0.3 * i)
+    return 1 / (1 + np.exp(-total))
+
+
+def twisted(frame: pd.DataFrame) -> np.ndarray:
+    """Return the same with a twist, so that no sum and no tree is seen in it."""
+    return weighed(frame) * (0.75 + 0.25 * np.tanh(frame["x0"] * frame["x1"]).to_numpy(float))
+
+
+@cache
+def wide_desk(*, seen: bool) -> Explainer:
+    """Return an explainer of the wide table, for a model that can be seen into or not."""
+    return L2C(epochs=0, select="first").fit(wide_rows(200, 0), weighed if seen else twisted, WIDE)
