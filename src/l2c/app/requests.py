@@ -90,15 +90,11 @@ class Request:
     def limits(self, readable: np.ndarray) -> list[tuple[Limits, Mask]]:
         """Return the limits, each with the rows that it is for, among those that could be read."""
         asked = [(self.wish.limits, np.ones(len(readable), dtype=bool))] if self.wish.limits else []
-        same: list[tuple[Limits, list[int]]] = []
+        same: dict[str, tuple[Limits, list[int]]] = {}
         for row, wish in self.by_row.items():
             if wish.limits:
-                members = next((rows for limits, rows in same if limits == wish.limits), None)
-                if members is None:
-                    same.append((wish.limits, [row]))
-                else:
-                    members.append(row)
-        return asked + [(limits, np.isin(readable, rows)) for limits, rows in same]
+                same.setdefault(repr(wish.limits), (wish.limits, []))[1].append(row)
+        return asked + [(limits, np.isin(readable, rows)) for limits, rows in same.values()]
 
     def stacks(self, schema: Schema, readable: np.ndarray) -> list[tuple[Limits, ...]]:
         """Return all limits of each row that could be read: the schema's, the call's, its own."""
