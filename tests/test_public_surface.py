@@ -39,7 +39,18 @@ DESIGNED = {
     "load": set(),
     "read": set(),
     "recheck": set(),
-    "Recheck": {"holds", "people", "affected", "all_hold", "sentence", "to_frame", "lost", "by_person", "to_dict", "write"},
+    "Recheck": {
+        "holds",
+        "people",
+        "affected",
+        "all_hold",
+        "sentence",
+        "to_frame",
+        "lost",
+        "by_person",
+        "to_dict",
+        "write",
+    },
     "datasets": {"load", "names"},
 }
 ARGUMENTS = {

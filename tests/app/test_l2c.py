@@ -654,7 +654,10 @@ def test_a_row_whose_every_combination_was_tried_is_infeasible_by_proof():
     top, bottom = explainer.explain(ask, 3).outcomes
     assert (top.status, bottom.status) == ("infeasible", "infeasible")
     free = "; no limit stands in the way, only the model and what may move"
-    assert top.sentence == f"the only combination within the limits was tried; it is not one that changes the outcome{free}"
+    assert (
+        top.sentence
+        == f"the only combination within the limits was tried; it is not one that changes the outcome{free}"
+    )
     assert bottom.sentence == f"all 5 combinations within the limits were tried; none changes the outcome{free}"
     assert top.reason == bottom.reason == l2c.Reason(proven=True)
     stuck = QUICK.fit(rows, lambda frame: (frame["age"] > 40).to_numpy(float), schema.edit("sick", moves="never"))
