@@ -273,9 +273,9 @@ def test_the_sentence_tells_how_training_went():
     assert " at its best, after epoch " in sentence
 
 
-def test_a_model_without_gradient_gets_the_reference_law_alone_and_a_settled_dial(monkeypatch):
+def test_with_no_rows_to_ask_a_model_without_gradient_gets_the_reference_law_alone_and_a_settled_dial(monkeypatch):
     tried = script_prices(monkeypatch, {0.5: HALF_CANDIDATES[1], 1.0: FULL_CANDIDATES[2]})
-    counterer, sentence = fit(model=Product())
+    counterer, sentence = fit(replace(QUICK, model_rows=0), Product())
     assert sentence == (
         "the model offers no gradient, so proposals follow the reference law alone; every one is judged"
     )

@@ -41,7 +41,7 @@ def test_unlikeliness_is_weighed_by_two_lines_that_meet_in_the_middle(weights, p
 def test_at_0_unlikeliness_costs_nothing_and_at_the_middle_and_the_end_what_was_settled(weights):
     dial = Dial(*weights)
     assert dial.unlikeliness_weight(0.0) == 0.0
-    assert dial.unlikeliness_weight(FULL_LAW_FROM) == weights[0]
+    assert dial.unlikeliness_weight(FULL_LAW_FROM) == pytest.approx(weights[0])
     assert dial.unlikeliness_weight(1.0) == pytest.approx(weights[1])
 
 

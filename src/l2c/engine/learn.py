@@ -162,7 +162,7 @@ class Losses(Protocol):
         ...
 
     def on_dev(self, networks: Networks) -> Tensor:
-        """Return the mean loss of the dev rows, with the same noise every time: rounds are compared on the same draws."""
+        """Return the mean loss of the dev rows, with the same noise every time, so that rounds compare."""
         ...
 
 
