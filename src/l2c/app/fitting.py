@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from l2c.adapters.models import differentiable, own_layout
+from l2c.adapters.models import DiscretisedModel, TorchModel, differentiable, own_layout
+from l2c.adapters.models.watch import Hurried
 from l2c.core.blackbox import BlackBox, class_of, decide, threshold_of
 from l2c.core.goal import Goal
 from l2c.core.layout import Decode, Layout
@@ -17,7 +19,7 @@ from l2c.core.method import Question
 from l2c.core.schema import Schema
 from l2c.core.split import dev_rows
 from l2c.core.streams import Streams
-from l2c.core.types import Cells, Probabilities
+from l2c.core.types import Cells, Label, Probabilities
 from l2c.engine.dial import FULL_CANDIDATES, FULL_LAW_FROM, HALF_CANDIDATES, RATE_AT_1, RATE_AT_HALF, Dial
 from l2c.engine.discretise import discretise
 from l2c.engine.encode import Encoder
@@ -38,11 +40,42 @@ Progress = Callable[[int, int], None]
 FIRST_BALANCE = 1.75
 """λ before any dev row was seen: sparsity is about a third larger than diversity."""
 
-TRIAL_ROWS, TRIAL_SET, TRIAL_POOL = 64, 50, 500
-"""The dev rows on which settings are tried, and the sets and pools for it."""
+TRIAL_ROWS, TRIAL_SET, TRIAL_POOL, TRIAL_PATIENCE = 64, 50, 500, 4
+"""The dev rows on which settings are tried, the sets and pools for it, and draws for each place of a pool."""
 
 AS_GOOD = 0.003
 """How much of the harmonic mean a learned law may cost, against a law that has learned nothing."""
+
+AS_GOOD_ASKED, BETAS_ASKED = 0.008, (0.2, 0.3, 0.5, 1.0, 2.0)
+"""The same, and the weights of breadth to choose from, for a model that offers no gradient: its proposals are judged by
+trees or a service, whose questions cost more than a little diversity is worth."""
+
+
+@dataclass(slots=True, eq=False)
+class Counted:
+    """A black box that counts the rows it is asked about."""
+
+    blackbox: BlackBox
+    rows: int = 0
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        return self.blackbox.classes
+
+    @property
+    def threshold(self) -> float | None:
+        """Where a model of two classes decides."""
+        return threshold_of(self.blackbox)
+
+    @property
+    def labels_only(self) -> bool:
+        """Whether the model names a class and no more."""
+        return bool(getattr(self.blackbox, "labels_only", False))
+
+    def proba(self, cells: Cells) -> Probabilities:
+        """Return the probability of each class for each row."""
+        self.rows += len(cells)
+        return self.blackbox.proba(cells)
 
 
 def split_rows(cells: Cells, seed: int) -> tuple[Cells, Cells]:
@@ -80,36 +113,45 @@ def fit_method(
     progress: Progress | None,
 ) -> tuple[Counterer, str]:
     """Return the fitted method and a sentence on its training."""
-    classes = class_of(blackbox, fit)
-    layout = own_layout(blackbox)
+    asked = blackbox if isinstance(blackbox, Counted) else Counted(blackbox)
+    classes = class_of(asked, fit)
+    layout = own_layout(asked.blackbox)
     if layout is None:
         layout = discretise(schema, fit, classes)
     else:
         # Another value of the same bin gets the same answer from such a model.
         recipe = replace(recipe, decode_again=False)
     levels = layout.levels(fit)
-    laws = tuple(fit_reference(layout, levels[classes == index]) for index in range(len(blackbox.classes)))
+    laws = tuple(fit_reference(layout, levels[classes == index]) for index in range(len(asked.classes)))
     encoder = Encoder.fit(layout, recipe.inputs, fit)
     untrained = replace(recipe, selector="constant", selection=recipe.reference_selection)
     even = Counterer(layout, untrained, encoder, (), (), laws, FIRST_BALANCE, Dial())
-    if len(blackbox.classes) != 2:
-        return even, f"the model has {len(blackbox.classes)} classes, not two, so {UNLEARNED}"
-    model: Any = differentiable(blackbox, layout, fit)
-    lesson = None if model is None else _Lesson(recipe, even, blackbox, fit, dev, model, seed, progress)
+    if len(asked.classes) < 2:
+        return even, f"the model has one class, so {UNLEARNED}"
+    lesson = _lesson(recipe, even, asked, fit, dev, seed, progress)
     if recipe.select == "first":
         beta = BETAS[0] if recipe.beta is None else recipe.beta
-        return lesson.learn(beta) if lesson else (even, f"the model offers no gradient, so {UNLEARNED}")
-    held_out = Reference(fit, classes, dev, class_of(blackbox, dev))
+        counterer, sentence = lesson.learn(beta) if lesson else (even, NO_GRADIENT)
+        return counterer, _with_total(sentence, lesson, asked)
+    held_out = Reference(fit, classes, dev, class_of(asked, dev))
     tried = dev[np.sort(np.random.default_rng(seed).permutation(len(dev))[:TRIAL_ROWS])]
-    trial = _Trial(blackbox, other_class(layout, blackbox, tried, recipe.decode), held_out, seed)
+    # Where questions are dear, a row that has enough looks no longer than `explain` would let it.
+    patience = None if lesson and lesson.gradient else TRIAL_PATIENCE * TRIAL_POOL
+    trial = _Trial(asked, other_class(layout, asked, tried, recipe.decode), held_out, seed, patience)
     even = trial.balanced(even)
     if lesson is None:
-        return trial.dialled(even), f"the model offers no gradient, so {UNLEARNED}"
+        return trial.dialled(even), NO_GRADIENT
     counterer, sentence = _as_good_as_even(replace(lesson, even=even), trial)
-    return trial.dialled(counterer), sentence
+    return trial.dialled(counterer), _with_total(sentence, lesson, asked)
 
 
 UNLEARNED = "proposals follow the reference law alone; every one is judged"
+NO_GRADIENT = f"the model offers no gradient, so {UNLEARNED}"
+
+
+def _with_total(sentence: str, lesson: _Lesson | None, asked: Counted) -> str:
+    """Return the sentence on training; where answers taught, with how many there were, trials on dev rows included."""
+    return sentence if lesson is None or lesson.gradient else f"{sentence}; {asked.rows} model rows in all"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,13 +162,20 @@ class _Trial:
     question: Question
     reference: Reference
     seed: int
+    patience: int | None = None
+    found: dict[tuple[int, float], tuple[Counterer, Pools]] = field(default_factory=dict)
 
     def pools(self, counterer: Counterer, place: float) -> Pools:
-        """Return what is found for the rows at a place of the dial."""
-        return pools_from(
-            counterer, self.blackbox, self.question, pool=TRIAL_POOL, enough=TRIAL_SET, dial=place, seed=self.seed,
-            budget=Budget(20 * TRIAL_POOL),
-        )  # fmt: skip
+        """Return what is found for the rows at a place of the dial; the same networks are tried there once."""
+        key = id(counterer.generator), place
+        if key not in self.found:
+            pools = pools_from(
+                counterer, self.blackbox, self.question, pool=TRIAL_POOL, enough=TRIAL_SET, dial=place, seed=self.seed,
+                budget=Budget(20 * TRIAL_POOL, self.patience),
+            )  # fmt: skip
+            # The method is kept with its pools, so that no other can take on its networks' identity.
+            self.found[key] = counterer, pools
+        return self.found[key][1]
 
     def sets(self, counterer: Counterer) -> tuple[float, float]:
         """Return the sparsity and the diversity of balanced sets at dial 0."""
@@ -166,41 +215,95 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lesson:
-    """All that training takes, but for the weight of breadth."""
+    """All that training takes, but for the weight of breadth.
+
+    `model` is what gradients flow through; None where there is nothing of the kind, and answers alone must teach.
+    """
 
     recipe: Recipe
     even: Counterer
     blackbox: BlackBox
-    fit: Cells
-    dev: Cells
+    fit: Question
+    dev: Question
     model: Any
     seed: int
     progress: Progress | None
+    foreword: str = ""
+
+    @property
+    def gradient(self) -> bool:
+        """Whether the model itself offers a gradient."""
+        return not self.foreword
 
     def learn(self, beta: float) -> tuple[Counterer, str]:
         """Return the trained method and a sentence on its training."""
-        try:
-            from l2c.engine.learn import learn
-        except ImportError as error:
-            raise MissingExtraError("fitting an explainer", "torch", "fit") from error
-        recipe, layout = replace(self.recipe, beta=beta), self.even.layout
-        fit, dev = (
-            self._movable(other_class(layout, self.blackbox, rows, recipe.decode)) for rows in (self.fit, self.dev)
-        )
+        recipe, fit, dev = replace(self.recipe, beta=beta), self._movable(self.fit), self._movable(self.dev)
         if not len(fit) or not len(dev):
             return self.even, f"the schema's limits let too few rows stay as they are, so {UNLEARNED}"
-        learned = learn(fit, dev, self.even.encoder, recipe, self.model, self.seed, self.progress)
+        learned = self._learned(fit, dev, recipe)
         best = int(np.argmin(learned.dev_losses))
         sentence = (
-            f"{len(learned.dev_losses) - 1} epochs on {len(fit)} rows with β = {beta:g}; dev loss "
+            f"{self.foreword}{len(learned.dev_losses) - 1} epochs on {len(fit)} rows with β = {beta:g}; dev loss "
             f"{learned.dev_losses[0]:.4f} before, {learned.dev_losses[best]:.4f} at its best, after epoch {best}"
         )
         return replace(self.even, recipe=recipe, generator=learned.generator, selector=learned.selector), sentence
+
+    def _learned(self, fit: Question, dev: Question, recipe: Recipe) -> Any:
+        with _needs_torch():
+            from l2c.engine.learn import learn
+            from l2c.engine.score import learn_by_score
+        if self.model is None:
+            return learn_by_score(fit, dev, self.even, recipe, self.blackbox, self.seed, self.progress)
+        return learn(fit, dev, self.even.encoder, recipe, self.model, self.seed, self.progress)
+
+    def through_answers(self) -> _Lesson:
+        """Return the lesson of a model that offers no gradient, taught by a twin of it or by its answers themselves."""
+        fit = self._movable(self.fit)
+        if self.recipe.without_gradient == "score" or not len(fit):
+            return replace(self, foreword="the model offers no gradient, so its answers to proposals taught: ")
+        with _needs_torch():
+            from l2c.engine.distil import distil
+        twin = distil(fit, self.even, self.blackbox, self.recipe.model_rows, self.seed, self.progress)
+        foreword = (
+            f"the model offers no gradient, so a twin taught, which learned its answers to {twin.rows} proposals and "
+            f"decides as it does on {twin.agreement:.0%} of others: "
+        )
+        return replace(self, model=twin, foreword=foreword)
 
     def _movable(self, question: Question) -> Question:
         """Return the question without the rows that a standing limit forces to change."""
         forced = question.room.must_change(self.even.layout, question.levels).any(axis=1)
         return question.take(np.flatnonzero(~forced))
+
+
+def _lesson(
+    recipe: Recipe, even: Counterer, asked: Counted, fit: Cells, dev: Cells, seed: int, progress: Progress | None
+) -> _Lesson | None:
+    """Return what training takes, or None if there is nothing to learn from: no gradient, and no answers allowed."""
+    # A model of torch is known by its kind; any other is measured, by asking it.
+    of_torch = isinstance(asked.blackbox, TorchModel | DiscretisedModel | Hurried)
+    model: Any = differentiable(asked.blackbox if of_torch else asked, even.layout, fit)
+    if model is None and not recipe.model_rows:
+        return None
+    taught, held_out = (_some_other_class(even.layout, asked, rows, recipe.decode, seed) for rows in (fit, dev))
+    lesson = _Lesson(recipe, even, asked, taught, held_out, model, seed, progress)
+    return lesson.through_answers() if model is None else lesson
+
+
+def _some_other_class(layout: Layout, blackbox: BlackBox, cells: Cells, decode: Decode, seed: int) -> Question:
+    """Return the question of rows that should each get one other class; of several it is drawn, as all may be asked."""
+    proba, classes, threshold = answers(blackbox, cells), len(blackbox.classes), threshold_of(blackbox)
+    step = np.random.default_rng(seed).integers(1, classes, len(cells))
+    goal = Goal.of_classes((decide(proba, threshold) + step) % classes, classes)
+    return Question.of(layout, cells, proba, replace(goal, threshold=threshold), decode=decode)
+
+
+@contextmanager
+def _needs_torch() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtraError("fitting an explainer", "torch", "fit") from error
 
 
 def _as_good_as_even(lesson: _Lesson, trial: _Trial) -> tuple[Counterer, str]:
@@ -212,8 +315,9 @@ def _as_good_as_even(lesson: _Lesson, trial: _Trial) -> tuple[Counterer, str]:
     if lesson.recipe.beta is not None:
         counterer, sentence = lesson.learn(lesson.recipe.beta)
         return trial.balanced(counterer), sentence
-    enough = (harmonic_mean(*trial.sets(lesson.even)) or 0.0) - AS_GOOD
-    for beta in BETAS:
+    cost, betas = (AS_GOOD, BETAS) if lesson.gradient else (AS_GOOD_ASKED, BETAS_ASKED)
+    enough = (harmonic_mean(*trial.sets(lesson.even)) or 0.0) - cost
+    for beta in betas:
         counterer, sentence = lesson.learn(beta)
         if (harmonic_mean(*trial.sets(counterer)) or 0.0) >= enough:
             break

@@ -12,7 +12,7 @@ from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.app.explainer import Explainer
-from l2c.app.fitting import Progress, fit_method, split_rows
+from l2c.app.fitting import Counted, Progress, fit_method, split_rows
 from l2c.app.requests import whole_number_problems
 from l2c.app.versions import versions
 from l2c.core.number_range import NumberRange
@@ -77,7 +77,8 @@ class L2C(Recipe):
             Rows that choose the checkpoint; by default a fifth of the training rows, which then are not learned
             from.
         progress
-            Called after each epoch with the epochs done and the most there can be.
+            Called after each epoch with the epochs done and the most there can be; while a model without a gradient
+            is asked for its answers, with the rows asked and the most there will be.
         """
         problems = list(whole_number_problems(("seed", seed, 0)))
         if problems:
@@ -92,12 +93,14 @@ class L2C(Recipe):
             blackbox = blackbox.in_units_of(fit)
         probe_steadiness(blackbox, cells[:EXAMPLES])
         recipe = Recipe(**{name: getattr(self, name) for name in Recipe.__dataclass_fields__})
-        counterer, training = fit_method(recipe, schema, blackbox, fit, held_out, seed, progress)
+        asked = Counted(blackbox)
+        counterer, training = fit_method(recipe, schema, asked, fit, held_out, seed, progress)
         notes = {
             "training": training,
             "seed": seed,
             "fit_rows": len(fit),
             "dev_rows": len(held_out),
+            "model_rows": asked.rows,
             **described(blackbox),
             **versions(),
         }

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float32, Float64
 
 from l2c.core.layout import Layout
+from l2c.core.method import Question
 from l2c.core.types import Cells
 
 
@@ -51,3 +52,12 @@ class Encoder:
             else:
                 parts.append(hot[:, start : start + axis.size])
         return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def inputs_of(encoder: Encoder, question: Question) -> Float32[np.ndarray, "rows inputs"]:
+    """Return what the networks see of a question: each row and, of more than two classes, the one that it should get.
+
+    Of two classes it is the one that the row has not, and telling it would tell nothing.
+    """
+    rows, classes = encoder(question.cells), question.goal.accepted.shape[1]
+    return rows if classes <= 2 else np.hstack([rows, np.eye(classes, dtype=np.float32)[question.desired]])

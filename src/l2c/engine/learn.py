@@ -18,7 +18,7 @@ from l2c.core.layout import Layout
 from l2c.core.method import Question
 from l2c.core.rules import Bond, bonds
 from l2c.engine.constrain import feature_reluctance, level_reluctance, log_weights
-from l2c.engine.encode import Encoder
+from l2c.engine.encode import Encoder, inputs_of
 from l2c.engine.networks import Dense, Network
 from l2c.engine.objective import (
     Differentiable,
@@ -67,7 +67,7 @@ class Batch:
             weights = weights + np.log1p(-level_reluctance(layout, question))
             willing = 1 - feature_reluctance(layout, question)
         return cls(
-            torch.from_numpy(encoder(question.cells)),
+            torch.from_numpy(inputs_of(encoder, question)),
             torch.from_numpy(layout.one_hot(question.levels)),
             torch.from_numpy(room.open),
             torch.from_numpy(weights.astype(np.float32)),
@@ -93,12 +93,11 @@ class Networks:
     selector: list[Tensor]
 
     @classmethod
-    def fresh(cls, encoder: Encoder, recipe: Recipe, source: torch.Generator) -> Networks:
+    def fresh(cls, inputs: int, layout: Layout, recipe: Recipe, source: torch.Generator) -> Networks:
         """Return new parameters: G with three hidden layers, S with one, each weight within ±1/√inputs."""
-        hidden, inputs = recipe.hidden, encoder.width
-        generator = layers([inputs, hidden, hidden, hidden, encoder.layout.width], source)
-        learned = recipe.selector == "learned"
-        return cls(generator, layers([inputs, hidden, len(encoder.layout.axes)], source) if learned else [])
+        hidden, learned = recipe.hidden, recipe.selector == "learned"
+        generator = layers([inputs, hidden, hidden, hidden, layout.width], source)
+        return cls(generator, layers([inputs, hidden, len(layout.axes)], source) if learned else [])
 
     def export(self) -> tuple[Network, Network]:
         """Return G and S as they are now."""
@@ -217,7 +216,7 @@ def learn(
     batch, held_out = Batch.of(fit, encoder, recipe), Batch.of(dev, encoder, recipe)
     pull, tied = Pull(recipe, encoder.layout), bonds(schema.rules, schema.names)
     losses = _Relaxed(pull, model, tied, batch, held_out, seed)
-    return descend(losses, encoder, recipe, len(batch), _passes(recipe, len(batch)), seed, progress)
+    return descend(losses, pull, batch, _passes(recipe, len(batch)), seed, progress)
 
 
 @contextmanager
@@ -233,9 +232,8 @@ def one_thread() -> Iterator[None]:
 
 def descend(
     losses: Losses,
-    encoder: Encoder,
-    recipe: Recipe,
-    rows: int,
+    pull: Pull,
+    fit: Batch,
     rounds: int,
     seed: int,
     progress: Progress | None,
@@ -246,14 +244,16 @@ def descend(
 
     Parameters
     ----------
-    rows, rounds
-        How many fit rows there are, and the most rounds; recipe.patience may end them earlier.
+    pull, fit
+        The recipe and the layout, and the fit rows.
+    rounds
+        The most rounds; the recipe's patience may end them earlier.
     each
         The most rows of one round, drawn anew for each; by default all of them.
     """
     with one_thread():
-        source = torch.Generator().manual_seed(seed)
-        networks = Networks.fresh(encoder, recipe, source)
+        recipe, source = pull.recipe, torch.Generator().manual_seed(seed)
+        networks = Networks.fresh(fit.inputs.shape[1], pull.layout, recipe, source)
 
         def dev_loss() -> float:
             with torch.no_grad():
@@ -264,7 +264,7 @@ def descend(
         parameters = [parameter.requires_grad_() for parameter in (*networks.generator, *networks.selector)]
         optimiser = torch.optim.Adam(parameters, lr=recipe.learning_rate, fused=True)
         for done in range(1, rounds + 1):
-            for chosen in torch.split(torch.randperm(rows, generator=source)[:each], recipe.batch_size):
+            for chosen in torch.split(torch.randperm(len(fit), generator=source)[:each], recipe.batch_size):
                 optimiser.zero_grad()
                 losses.on_fit(networks, chosen, source).backward()  # type: ignore[no-untyped-call]
                 optimiser.step()

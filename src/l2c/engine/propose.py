@@ -16,7 +16,7 @@ from l2c.engine.bind import Masses, bind, take_back
 from l2c.engine.conditional import draw_given_kept, full_conditional
 from l2c.engine.constrain import feature_reluctance, level_reluctance, local_distribution, log_weights
 from l2c.engine.dial import Dial, law_exponent
-from l2c.engine.encode import Encoder
+from l2c.engine.encode import Encoder, inputs_of
 from l2c.engine.few import few_coins
 from l2c.engine.networks import Network, forward
 from l2c.engine.recipe import Recipe
@@ -52,13 +52,13 @@ class Counterer:
 
     def local(self, question: Question) -> Float64[np.ndarray, "rows width"]:
         """Return p, what the generator wants each feature to be, under the constraints and costs of one feature."""
-        logits = forward(self.generator, self.encoder(question.cells)) if self.generator else None
+        logits = forward(self.generator, inputs_of(self.encoder, question)) if self.generator else None
         return self._local(question, logits)
 
     def selection(self, question: Question) -> Float64[np.ndarray, "rows features"]:
         """Return π, how likely each feature is to be changed."""
         if self.recipe.selector == "learned":
-            logit = forward(self.selector, self.encoder(question.cells)).astype(np.float64)
+            logit = forward(self.selector, inputs_of(self.encoder, question)).astype(np.float64)
             return self._selection(question, np.exp(-np.logaddexp(0.0, -logit)))  # sigmoid, without overflow
         share = 1.0 if self.recipe.selector == "absent" else self.recipe.selection
         return self._selection(question, np.full(question.levels.shape, share))

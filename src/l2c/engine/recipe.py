@@ -39,6 +39,12 @@ class Recipe:
         they were initialised.
     hidden
         The width of the networks' hidden layers.
+    without_gradient
+        How to learn from a model that offers no gradient, such as trees: through a `twin`, a small network fitted to
+        its answers, or by the `score` function of hard proposals. Of the two the twin needs far fewer answers.
+    model_rows
+        The most rows that such a model is asked about to be learned from, once for a twin, and by the score for every
+        β that is tried; what the dev rows settle comes on top. With 0 nothing is learned from it.
     refine
         Whether a row for which hardly any proposal is valid gets a law of its own, refined as it goes.
     epsilon
@@ -72,6 +78,8 @@ class Recipe:
     batch_size: int = 256
     patience: int | None = 20
     hidden: int = 64
+    without_gradient: Literal["twin", "score"] = "twin"
+    model_rows: int = 40_000
     refine: bool = True
     epsilon: float = 0.0
     selector: Literal["learned", "constant", "absent"] = "learned"
@@ -92,7 +100,7 @@ class Recipe:
         for name in ("temperature", "learning_rate", "batch_size", "hidden"):
             if not getattr(self, name) > 0:
                 yield f"{name} must be above 0, not {getattr(self, name)}"
-        for name in ("alpha", "beta", "epochs", "steps"):
+        for name in ("alpha", "beta", "epochs", "steps", "model_rows"):
             value = getattr(self, name)
             if value is None and name in ("beta", "steps"):
                 continue
@@ -111,6 +119,7 @@ class Recipe:
             yield f"patience must be at least 1 epoch, or None, not {self.patience}"
         choices = {
             "selector": ("learned", "constant", "absent"),
+            "without_gradient": ("twin", "score"),
             "inputs": ("levels", "values"),
             "decode": ("auto", "median", "midpoint"),
             "select": get_args(Strategy),

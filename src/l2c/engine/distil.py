@@ -1,0 +1,131 @@
+"""A twin of a model that offers no gradient: a small network fitted to its answers, for gradients alone.
+
+The model is asked about proposals that nothing has taught, and the twin learns its answers; G and S are then trained
+through the twin as through any model. Whatever the twin believes, every counterfactual is judged by the model itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float64, Int64
+from torch import Tensor
+
+from l2c.core.blackbox import BlackBox, threshold_of
+from l2c.core.layout import Layout
+from l2c.core.method import Question
+from l2c.core.types import Cells
+from l2c.engine.ask import Memory, Scale, untaught
+from l2c.engine.learn import Progress, forward, layers, one_thread
+from l2c.engine.propose import Counterer
+
+HIDDEN, STEPS, STEP_ROWS, RATE = 64, 1500, 512, 3e-3
+"""The width of the twin's two hidden layers, and Adam's steps, rows a step, and first rate, which falls to nothing."""
+
+BLOCK = 1 << 13
+"""Rows of one question to the model, after which progress is told."""
+
+HELD_OUT = 10
+"""Every so manieth answer is kept to see how well the twin does."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Twin:
+    """A network that answers nearly as a model does.
+
+    Parameters
+    ----------
+    rows
+        How many rows the model was asked about.
+    agreement
+        The share of proposals, not learned from, for which the twin decides as the model does.
+    """
+
+    numeric: Int64[Tensor, " numbers"]
+    mean: Float[Tensor, " numbers"]
+    spread: Float[Tensor, " numbers"]
+    parameters: list[Tensor]
+    rows: int = 0
+    agreement: float = 0.0
+
+    def logits(
+        self, values: Float[Tensor, "rows features"], one_hot: Float[Tensor, "rows width"]
+    ) -> Float[Tensor, "rows classes"]:
+        """Return class logits for soft rows: of a number, both its value and its level count."""
+        return forward(self.parameters, self.inputs(values, one_hot))
+
+    def inputs(self, values: Tensor, one_hot: Tensor) -> Tensor:
+        """Return what the network sees."""
+        return torch.cat([one_hot, (values[:, self.numeric] - self.mean) / self.spread], dim=1)
+
+
+def distil(
+    fit: Question,
+    even: Counterer,
+    blackbox: BlackBox,
+    model_rows: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> Twin:
+    """Return a twin of the model, from its answers to at most `model_rows` proposals for the fit rows.
+
+    Parameters
+    ----------
+    even
+        The method that has learned nothing yet, and makes the proposals.
+    progress
+        Called with the rows that the model was asked about, and the most that it will be.
+    """
+    some = fit.take(np.random.default_rng(seed).permutation(len(fit))[:model_rows])
+    cells, desired = untaught(even, some, model_rows // len(some), seed)
+    memory, told = Memory(blackbox), []
+    for start in range(0, len(cells), BLOCK):
+        told.append(memory.proba(cells[start : start + BLOCK]))
+        if progress:
+            progress(memory.rows, model_rows)
+    proba = np.concatenate(told)
+    wanted = np.exp(Scale.of(proba, desired, threshold_of(blackbox)).log_shares(proba))
+    with one_thread():
+        return _fitted(even.layout, cells, wanted, memory.rows, seed)
+
+
+def _fitted(layout: Layout, cells: Cells, wanted: Float64[np.ndarray, "rows classes"], asked: int, seed: int) -> Twin:
+    """Return the network whose shares of the classes are nearest to those wanted, by cross-entropy."""
+    source = torch.Generator().manual_seed(seed)
+    blank = _untaught(layout, cells, wanted.shape[1], source)
+    inputs = blank.inputs(*_soft(layout, cells))
+    target = torch.from_numpy(wanted.astype(np.float32))
+    kept = torch.arange(len(cells)) % HELD_OUT == 0
+    taught = (~kept).nonzero()[:, 0] if len(cells) > HELD_OUT else torch.arange(len(cells))
+    optimiser = torch.optim.Adam([part.requires_grad_() for part in blank.parameters], lr=RATE, fused=True)
+    for step in range(STEPS):
+        optimiser.param_groups[0]["lr"] = RATE * (1 - step / STEPS)
+        rows = taught[torch.randint(len(taught), (STEP_ROWS,), generator=source)]
+        optimiser.zero_grad()
+        loss = torch.nn.functional.cross_entropy(forward(blank.parameters, inputs[rows]), target[rows])
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+    parameters = [part.detach() for part in blank.parameters]
+    agree = forward(parameters, inputs[kept]).argmax(dim=1) == target[kept].argmax(dim=1)
+    return Twin(blank.numeric, blank.mean, blank.spread, parameters, asked, float(agree.float().mean()))
+
+
+def _untaught(layout: Layout, cells: Cells, classes: int, source: torch.Generator) -> Twin:
+    """Return a twin with fresh parameters; its numbers are standardised as these rows are."""
+    numeric = np.flatnonzero([feature.numeric for feature in layout.schema.features])
+    numbers = np.nan_to_num(cells[:, numeric])
+    spread = numbers.std(axis=0)
+    return Twin(
+        torch.from_numpy(numeric),
+        torch.from_numpy(numbers.mean(axis=0).astype(np.float32)),
+        torch.from_numpy(np.where(spread > 0, spread, 1.0).astype(np.float32)),
+        layers([layout.width + len(numeric), HIDDEN, HIDDEN, classes], source),
+    )
+
+
+def _soft(layout: Layout, cells: Cells) -> tuple[Tensor, Tensor]:
+    """Return hard rows in the form of soft ones: values with missing as 0, and levels one-hot."""
+    values = torch.from_numpy(np.nan_to_num(cells).astype(np.float32))
+    return values, torch.from_numpy(layout.one_hot(layout.levels(cells)))
