@@ -17,6 +17,7 @@ from l2c.adapters.models.deciding import described
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.sight import see_into
+from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import within
 from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.curve import PLACES, Curve, Point
@@ -33,10 +34,11 @@ from l2c.core.limits import NO_LIMITS, Limits
 from l2c.core.method import Question
 from l2c.core.schema import Schema
 from l2c.core.sight import View
+from l2c.core.twin import Twin
 from l2c.core.types import Cells, Label, Mask, Probabilities
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError
-from l2c.release.explain import Pools, only
+from l2c.release.explain import TAKEN_BACK, Pools, only
 from l2c.release.gather import with_unreadable
 from l2c.release.reasons import EXPLORED, Plea, Stack, explained, pleas_of
 from l2c.release.search import Budget
@@ -56,6 +58,7 @@ class Explainer:
     _model: object = None
     _fit_rows: Any = None
     _also: tuple[BlackBox, ...] = ()
+    _twin: Twin | None = None
 
     @property
     def layout(self) -> Layout:
@@ -160,17 +163,32 @@ class Explainer:
             by_row=limits, reasons=reasons, robust=Robust.of(robust),
         )  # fmt: skip
         asked = self._asked(aimed, request, [wish, *(row for row in limits or () if isinstance(row, Mapping))])
-        readable = np.flatnonzero(~reading.bad_rows)
-        released = asked._released(reading.cells[readable], readable, request, progress)
-        released = with_unreadable(released, readable, _sentences(reading), len(reading.cells))
         notes = {**request.to_dict(), **described(aimed), "fit": dict(self.bundle.notes), **versions()}
         features, index = frames.features_of(frame, self.schema), frames.index_of(frame)
-        mark = asked.bundle.mark
-        found = Explanations(released, features, index, mark, notes, aimed)
+
+        def found(asked: Explainer) -> tuple[Explanations, bool]:
+            released = asked._whole(reading, request, progress)
+            unjudged = Explanations(released, features, index, asked.bundle.mark, notes, aimed)
+            return asked._confirmed(unjudged), asked._twin is not None
+
+        explanations, foreseen = found(asked)
+        if foreseen and _taken_back(explanations):
+            # What a twin of the model foresaw the model itself denies: it is asked about every proposal.
+            explanations, _ = found(replace(asked, _twin=None))
+        return explanations
+
+    def _whole(self, reading: frames.Reading, request: Request, progress: Progress | None) -> Released:
+        """Return the release over all rows, also those that could not be read, before it is judged again."""
+        readable = np.flatnonzero(~reading.bad_rows)
+        released = self._released(reading.cells[readable], readable, request, progress)
+        return with_unreadable(released, readable, _sentences(reading), len(reading.cells))
+
+    def _confirmed(self, found: Explanations) -> Explanations:
+        """Return what the model, asked about the very frame that is released, does not take back."""
         if not len(found):
             return found
-        judges = Judges(asked.blackbox, asked._also)
-        return replace(found, released=judges.confirmed(released, found.features(), mark.shape))
+        judges = Judges(self.blackbox, self._also)
+        return replace(found, released=judges.confirmed(found.released, found.features(), found.mark.shape))
 
     def _asked(self, aimed: BlackBox, request: Request, wishes: Sequence[Mapping[str, Any]]) -> Explainer:
         """Return the explainer as one call wants it: with its range, other versions of the model, and a deadline."""
@@ -179,11 +197,12 @@ class Explainer:
             raise InputError(problems)
         bundle, seconds = self.bundle, request.seconds
         model = aimed if seconds is None else within(aimed, seconds)
+        twin = self._twin
         if aimed is not self.blackbox:
-            bundle = replace(bundle, mark=ModelMark.of(model, bundle.mark.shape, self.layout))
+            bundle, twin = replace(bundle, mark=ModelMark.of(model, bundle.mark.shape, self.layout)), None
         also = request.robust.versions(bundle.mark, self.layout, seconds)
         hurried = also if seconds is None else tuple(within(version, seconds) for version in also)
-        return replace(self, bundle=bundle, blackbox=model, _also=hurried)
+        return replace(self, bundle=bundle, blackbox=model, _also=hurried, _twin=twin)
 
     def curve(
         self,
@@ -221,6 +240,8 @@ class Explainer:
 
     def _released(self, cells: Cells, readable: np.ndarray, request: Request, progress: Progress | None) -> Released:
         proba = answers(self.blackbox, cells)
+        if self._twin is not None and not self._twin.agrees(cells, proba):
+            return replace(self, _twin=None)._released(cells, readable, request, progress)
         goal = request.goal(proba, readable, threshold_of(self.blackbox))
         clock = _clock(request.seconds)
         budget = Budget(request.tries, request.patience, clock)
@@ -284,6 +305,7 @@ class Explainer:
             pool=request.pool,
             enough=request.n if enough is None else enough,
             also=self._also,
+            twin=self._twin,
             dial=request.plausibility,
             seed=request.seed,
             budget=budget,
@@ -314,7 +336,12 @@ def load(folder: str | Path, *, model: object) -> Explainer:
     """
     bundle = read_bundle(Path(folder))
     blackbox = bundle.mark.recognise(model, bundle.counterer.layout, str(folder))
-    return Explainer(bundle, blackbox, model)
+    twin = twin_of(blackbox, bundle.counterer.layout) if bundle.notes.get("twin") else None
+    return Explainer(bundle, blackbox, model, _twin=twin)
+
+
+def _taken_back(found: Explanations) -> bool:
+    return any(TAKEN_BACK in outcome.sentence for outcome in found.outcomes)
 
 
 def _sentences(reading: frames.Reading) -> dict[int, str]:

@@ -19,6 +19,7 @@ from l2c.core.method import Question
 from l2c.core.schema import Schema
 from l2c.core.split import dev_rows
 from l2c.core.streams import Streams
+from l2c.core.twin import Twin
 from l2c.core.types import Cells, Label, Probabilities
 from l2c.engine.dial import FULL_CANDIDATES, FULL_LAW_FROM, HALF_CANDIDATES, RATE_AT_1, RATE_AT_HALF, Dial
 from l2c.engine.discretise import discretise
@@ -335,6 +336,7 @@ def pools_from(
     seed: int,
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
+    twin: Twin | None = None,
     sight: Sight | None = None,
     progress: Progress | None = None,
 ) -> Pools:
@@ -350,6 +352,7 @@ def pools_from(
         enough=enough,
         budget=budget,
         also=also,
+        twin=twin,
         sight=sight,
         progress=progress,
     )

@@ -10,6 +10,7 @@ from l2c.adapters.bundles import Bundle
 from l2c.adapters.models.deciding import decided, described
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.models.range_model import RangeModel
+from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.app.explainer import Explainer
 from l2c.app.fitting import Counted, Progress, fit_method, split_rows
@@ -95,14 +96,16 @@ class L2C(Recipe):
         recipe = Recipe(**{name: getattr(self, name) for name in Recipe.__dataclass_fields__})
         asked = Counted(blackbox)
         counterer, training = fit_method(recipe, schema, asked, fit, held_out, seed, progress)
+        twin = twin_of(blackbox, counterer.layout)
         notes = {
             "training": training,
             "seed": seed,
             "fit_rows": len(fit),
             "dev_rows": len(held_out),
             "model_rows": asked.rows,
+            "twin": twin is not None,
             **described(blackbox),
             **versions(),
         }
         mark = ModelMark.of(blackbox, shape, counterer.layout)
-        return Explainer(Bundle(counterer, mark, notes), blackbox, model, shape.build(fit))
+        return Explainer(Bundle(counterer, mark, notes), blackbox, model, shape.build(fit), _twin=twin)

@@ -13,9 +13,10 @@ from l2c.core.costs import total_costs
 from l2c.core.explanation import Outcome, Reason, Released
 from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
+from l2c.core.twin import Twin
 from l2c.core.types import Mask, Probabilities
 from l2c.release import search
-from l2c.release.search import Budget, Manner, Search, joined, judged_by_all, ranks
+from l2c.release.search import Budget, Manner, Search, joined, judged_by_all, known, ranks
 from l2c.release.select import Selection
 from l2c.release.settle import Sight, settle
 
@@ -37,7 +38,7 @@ class Pools:
         first = self.searches[0]
         sets = [(looked.start, looked.chosen(asked, selection)) for looked in self.searches]
         found = joined([replace(kept, row=kept.row + start) for start, kept in sets], len(first.layout.axes))
-        own = self.question.levels[found.row]
+        own, cells = self.question.levels[found.row], known(found.cells)
         return Released(
             layout=first.layout,
             classes=first.blackbox.classes,
@@ -50,10 +51,10 @@ class Pools:
             row=found.row,
             rank=ranks(found.row),
             levels=found.levels,
-            cells=found.cells,
+            cells=cells,
             chance=found.chance,
             predicted=self.question.desired[found.row],
-            cost=total_costs(first.layout, self.question.cells[found.row], found.cells, own, found.levels),
+            cost=total_costs(first.layout, self.question.cells[found.row], cells, own, found.levels),
             valid=np.ones(len(found.row), dtype=bool),
         )
 
@@ -69,6 +70,7 @@ def look(
     enough: int | Int64[np.ndarray, " rows"],
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
+    twin: Twin | None = None,
     sight: Sight | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Pools:
@@ -81,8 +83,12 @@ def look(
     ----------
     also
         Other versions of the model, under each of which a counterfactual must reach its goal too.
+    twin
+        A twin of the model that judges proposals in its stead, where its decision alone counts.
     """
     rows = len(question)
+    if also or not np.isnan(question.goal.low).all():
+        twin = None
     if also:
         question = replace(question, already=_already_under_all(question, also))
     searches = []
@@ -90,7 +96,7 @@ def look(
     for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
         chunk = question.take(np.arange(start, min(rows, start + step)))
         wanted = np.broadcast_to(enough, rows)[start : start + step]
-        looking = Search(layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also)
+        looking = Search(layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also, twin)
         looking.out_of_time = start > 0 and budget.expired()
         looking.run()
         if sight is not None and not looking.out_of_time:
@@ -141,10 +147,11 @@ def only(released: Released, which: Mask) -> Released:
 
 def _taken_back(outcome: Outcome, gone: int, asked: int) -> Outcome:
     """Return how a row ended that has lost some of its set; what was not released stays in its pool."""
-    why = " (the model took back others when asked again)"
-    return replace(_ended(outcome.found - gone, asked, outcome.tries, why), valid=outcome.valid - gone)
+    ended = _ended(outcome.found - gone, asked, outcome.tries, f" ({TAKEN_BACK})")
+    return replace(ended, valid=outcome.valid - gone)
 
 
+TAKEN_BACK = "the model took back others when asked again"
 PROVEN = "no combination of levels within the limits changes the outcome: a solver proved it"
 ALREADY = Outcome("already", "the model already gives the desired outcome; nothing has to change")
 

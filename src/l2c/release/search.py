@@ -8,23 +8,25 @@ order of rows changes what it gets.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float64, Int16, Int64, UInt64
+from jaxtyping import Float64, Int16, Int64
 
 from l2c.core.blackbox import BlackBox
 from l2c.core.costs import total_costs
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
-from l2c.core.streams import scramble
+from l2c.core.twin import Twin
 from l2c.core.types import Cells, Levels, Mask, Probabilities
 from l2c.engine.decode import decode_levels
 from l2c.release.exhaust import ENUMERABLE, every_proposal
-from l2c.release.obey import fits, obeys
+from l2c.release.obey import fits, obeys, obeys_rules
 from l2c.release.refine import HARD_ROUND, TIGHT_ROUND, is_hard, refined
 from l2c.release.select import Selection, choose
+from l2c.release.sift import Sieve
 
 BLOCK = 1 << 17
 """Proposals handled at once: large enough to batch the model's calls, small enough for the memory."""
@@ -63,15 +65,20 @@ class Manner:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """Valid counterfactuals: the row of each, its levels, its values, and the probability of the desired class."""
+    """Valid counterfactuals: the row of each, its levels, its values, and the probability of the desired class.
+
+    Where the values are not worked out yet they are None, and `second` says which have the second choice of them.
+    """
 
     row: Int64[np.ndarray, " n"]
     levels: Levels
-    cells: Cells
+    cells: Cells | None
     chance: Float64[np.ndarray, " n"]
+    second: Mask
 
     def take(self, which: np.ndarray) -> Kept:
-        return Kept(self.row[which], self.levels[which], self.cells[which], self.chance[which])
+        cells = None if self.cells is None else self.cells[which]
+        return Kept(self.row[which], self.levels[which], cells, self.chance[which], self.second[which])
 
 
 @dataclass(slots=True, eq=False)
@@ -81,7 +88,8 @@ class Search:
     `pool` is how many valid ones each row looks for, and with `enough` of them it looks no longer than the budget's
     patience; `start` is the position of the chunk's first row in the batch,
     for which the proposer speaks. A proposal is valid if it reaches its goal under the model and under every one of
-    `also`, other versions of it.
+    `also`, other versions of it. With a `twin` of the model, proposals are judged by it, and by the model itself where
+    they come close to the decision.
     """
 
     layout: Layout
@@ -94,13 +102,16 @@ class Search:
     budget: Budget
     start: int
     also: tuple[BlackBox, ...] = ()
+    twin: Twin | None = None
     drawn: Int64[np.ndarray, " rows"] = field(init=False)
     judged: Int64[np.ndarray, " rows"] = field(init=False)
     valid: Int64[np.ndarray, " rows"] = field(init=False)
     different: Int64[np.ndarray, " rows"] = field(init=False)
     obeying: Int64[np.ndarray, " rows"] = field(init=False)
     possible: Float64[np.ndarray, " rows"] = field(init=False)
-    seen: UInt64[np.ndarray, " seen"] = field(init=False)
+    sieve: Sieve = field(init=False)
+    inputs: dict[bool, Any] = field(default_factory=dict)
+    differ: Mask | None = None
     hard: Mask = field(init=False)
     laws: Float64[np.ndarray, "rows width"] = field(init=False)
     proven: Mask = field(init=False)
@@ -113,7 +124,7 @@ class Search:
         for name in ("drawn", "judged", "valid", "different", "obeying"):
             setattr(self, name, np.zeros(len(self.question), dtype=np.int64))
         self.possible = self.question.room.combinations(self.layout, self.question.levels)
-        self.seen = np.empty(0, dtype=np.uint64)
+        self.sieve = Sieve(self.layout, self.question)
         self.hard, self.proven = (np.zeros(len(self.question), dtype=bool) for _ in range(2))
         self.best = np.zeros(len(self.question))
         self.laws = np.empty((0, self.layout.width))
@@ -173,16 +184,13 @@ class Search:
 
     def _consider(self, row: Int64[np.ndarray, " n"], levels: Levels) -> None:
         """Judge what is new and obeys; rows stand together."""
-        new = self._first_seen(row, levels)
+        new = self.sieve.worth_asking(row, levels)
         row, levels = row[new], levels[new]
-        room = self.question.room
-        within = fits(self.layout, room, row, self.question.levels[row], levels)
-        self.different += np.bincount(row[within], minlength=len(self.different))
-        row, levels = row[within], levels[within]
+        self.different += np.bincount(row, minlength=len(self.different))
         values, good = self._decoded(row, levels)
         good &= (levels != self.question.levels[row]).any(axis=1)
         self.obeying += np.bincount(row[good], minlength=len(self.obeying))
-        self._judge(row[good], levels[good], values[good])
+        self._judge(row[good], levels[good], None if values is None else values[good])
 
     def offer(self, row: int, levels: Int16[np.ndarray, " features"]) -> None:
         """Judge a proposal that came from elsewhere, even if it was seen before with other values."""
@@ -193,9 +201,14 @@ class Search:
         if good.all():
             self._judge(place, every, values)
 
-    def _decoded(self, row: Int64[np.ndarray, " n"], levels: Levels) -> tuple[Cells, Mask]:
-        """Return the values of proposals and which obey; where the first values break a limit, the others may not."""
+    def _decoded(self, row: Int64[np.ndarray, " n"], levels: Levels) -> tuple[Cells | None, Mask]:
+        """Return the values of proposals and which obey; where the first values break a limit, the others may not.
+
+        Where nothing but their levels decides, the values are left to be worked out for those that are kept.
+        """
         room = self.question.room
+        if self.twin is not None and room.prices is None and not room.conditions:
+            return None, obeys_rules(self.layout, self.question.levels[row], levels)
         values = decode_levels(self.layout, levels, room.values, row)
         good = obeys(self.layout, self.question, row, levels, values)
         if self.manner.decode_again and (room.prices is not None or room.conditions):
@@ -245,86 +258,128 @@ class Search:
             even = self.proposer.even_law(self.start + rows)
             self.laws[rows] = refined(self.layout, even, place, levels[told], near[told])
 
-    def _first_seen(self, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
-        """Return which proposals their row has not drawn before, and remember them."""
-        keys = _fingerprints(row, levels, self.layout)
-        _, first = np.unique(keys, return_index=True)
-        new = np.zeros(len(keys), dtype=bool)
-        new[first] = True
-        place = np.searchsorted(self.seen, keys)
-        place[place == len(self.seen)] = 0
-        if len(self.seen):
-            new &= self.seen[place] != keys
-        self.seen = np.sort(np.concatenate([self.seen, keys[new]]))
-        return new
+    def _judge(self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None) -> None:
+        """Ask the model, and keep for each row the first valid proposals that it still lacks.
 
-    def _judge(self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells) -> None:
-        """Ask the model, and keep for each row the first valid proposals that it still lacks."""
+        Without values, those of the levels are meant.
+        """
         if not len(row):
             return
-        good, chance, near = self._asked(row, values)
+        good, chance, near = self._asked(row, levels, values)
+        second = np.zeros(len(row), dtype=bool)
         if self.manner.decode_again:
-            self._judge_again(row, levels, values, good, chance, near)
+            self._judge_again(row, levels, values, second, good, chance, near)
         self._refine(row, levels, near)
         early = np.flatnonzero(self.tight[row] & ~self.hard[row])
         if self.manner.refine and len(early):
             self.heard.append((row[early], levels[early], near[early]))
         found = np.flatnonzero(good)
-        # Rows stand together and in the order of drawing: the place within its row is a running count.
-        place = np.arange(len(found)) - np.searchsorted(row[found], row[found], side="left")
-        found = found[place < self.pool - self.valid[row[found]]]
+        # Rows stand together and in the order of drawing.
+        found = found[ranks(row[found]) <= (self.pool - self.valid)[row[found]]]
         self.valid += np.bincount(row[found], minlength=len(self.valid))
-        self.kept.append(Kept(row[found], levels[found], values[found], chance[found]))
+        given = None if values is None else values[found]
+        self.kept.append(Kept(row[found], levels[found], given, chance[found], second[found]))
+
+    def _values(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> Cells:
+        """Return the values of proposals, the other ones for some of them."""
+        room = self.question.room
+        values = decode_levels(self.layout, levels, room.values, row)
+        values[second] = decode_levels(self.layout, levels[second], room.others, row[second])
+        return values
 
     def _asked(
-        self, row: Int64[np.ndarray, " n"], values: Cells
+        self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None, *, other: bool = False
     ) -> tuple[Mask, Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
         """Return which proposals reach their row's goal, with what probability, and how near they come."""
         goal = self.question.goal.take(row)
-        reached, chance, near = judged_by_all(goal, (box.proba(values) for box in (self.blackbox, *self.also)))
+        if values is None:
+            answers = [self._foreseen(goal, row, levels, other=other)]
+        else:
+            answers = [box.proba(values) for box in (self.blackbox, *self.also)]
+        reached, chance, near = judged_by_all(goal, answers)
         self.judged += np.bincount(row, minlength=len(self.judged))
-        np.maximum.at(self.best, row, chance)
+        starts = np.flatnonzero(np.diff(row, prepend=-1))
+        self.best[row[starts]] = np.maximum(self.best[row[starts]], np.maximum.reduceat(chance, starts))
         return reached, chance, near
+
+    def _foreseen(self, goal: Goal, row: Int64[np.ndarray, " n"], levels: Levels, *, other: bool) -> Probabilities:
+        """Return the twin's answers, and the model's own where the twin's are close to the decision."""
+        twin, room = self.twin, self.question.room
+        assert twin is not None
+        if other not in self.inputs:
+            self.inputs[other] = twin.inputs(room.others if other else room.values)
+        proba = twin.proba(self.inputs[other], row, levels)
+        close = np.flatnonzero(~goal.clear(proba, twin.close))
+        if len(close):
+            which = np.full(len(close), other)
+            proba[close] = self.blackbox.proba(self._values(row[close], levels[close], which))
+        return proba
 
     def _judge_again(
         self,
         row: Int64[np.ndarray, " n"],
         levels: Levels,
-        values: Cells,
+        values: Cells | None,
+        second: Mask,
         good: Mask,
         chance: Float64[np.ndarray, " n"],
         near: Float64[np.ndarray, " n"],
     ) -> None:
         """Give proposals that are not valid a second chance, with the other values that stand for their bins."""
         bad = np.flatnonzero(~good)
-        others = decode_levels(self.layout, levels[bad], self.question.room.others, row[bad])
-        differ = (others != values[bad]) & ~(np.isnan(others) & np.isnan(values[bad]))
-        again = differ.any(axis=1)
-        bad, others = bad[again], others[again]
-        again = obeys(self.layout, self.question, row[bad], levels[bad], others)
-        bad, others = bad[again], others[again]
-        if len(bad):
-            valid, probability, nearness = self._asked(row[bad], others)
-            good[bad] = valid
-            values[bad[valid]], chance[bad[valid]], near[bad[valid]] = (
-                others[valid], probability[valid], nearness[valid],
-            )  # fmt: skip
+        bad = bad[self._has_others(row[bad], levels[bad])]
+        others = None
+        if values is not None:
+            others = decode_levels(self.layout, levels[bad], self.question.room.others, row[bad])
+            # What was decoded by the other values already is not asked twice.
+            again = ((others != values[bad]) & ~(np.isnan(others) & np.isnan(values[bad]))).any(axis=1)
+            again &= obeys(self.layout, self.question, row[bad], levels[bad], others)
+            bad, others = bad[again], others[again]
+        if not len(bad):
+            return
+        valid, probability, nearness = self._asked(row[bad], levels[bad], others, other=True)
+        good[bad], second[bad] = valid, valid
+        chance[bad[valid]], near[bad[valid]] = probability[valid], nearness[valid]
+        if values is not None and others is not None:
+            values[bad[valid]] = others[valid]
+
+    def _has_others(self, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
+        """Return which proposals have a level that another value stands for too."""
+        if self.differ is None:
+            room = self.question.room
+            self.differ = (room.values != room.others) & ~(np.isnan(room.values) & np.isnan(room.others))
+        return np.asarray(self.differ[row[:, None], levels + self.layout.offsets].any(axis=1))
 
     def chosen(self, asked: int, selection: Selection) -> Kept:
         """Return the set of every row, rows together and in the order to be read."""
         kept = joined(self.kept, len(self.layout.axes))
         if self.pool <= asked or not len(kept.row):
-            return kept
+            return self._with_values(kept)
         place = ranks(kept.row) - 1
         position = np.full((len(self.question), self.pool), -1)
         position[kept.row, place] = np.arange(len(kept.row))
         own, desired = self.question.levels[kept.row], self.question.desired[kept.row]
-        cost = total_costs(self.layout, self.question.cells[kept.row], kept.cells, own, kept.levels)
+        cost = np.zeros(len(kept.row))
+        if selection.cost:
+            kept = self._with_values(kept)
+            cost = total_costs(self.layout, self.question.cells[kept.row], known(kept.cells), own, kept.levels)
         worth = np.zeros(position.shape)
         worth[kept.row, place] = selection.worth(kept.levels, own, desired, cost)
         order = choose(kept.levels[position], position >= 0, worth, asked, selection.distance)
         picked = np.where(order >= 0, np.take_along_axis(position, np.maximum(order, 0), axis=1), -1)
-        return kept.take(picked[picked >= 0])
+        return self._with_values(kept.take(picked[picked >= 0]))
+
+    def _with_values(self, kept: Kept) -> Kept:
+        """Return what was kept with its values worked out."""
+        if kept.cells is not None:
+            return kept
+        return replace(kept, cells=self._values(kept.row, kept.levels, kept.second))
+
+
+def known(cells: Cells | None) -> Cells:
+    """Return the values of what was kept, once they are worked out."""
+    assert cells is not None
+    return cells
 
 
 def judged_by_all(
@@ -357,27 +412,29 @@ def _blocks(
         yield rows[block], counts[block]
 
 
-def _fingerprints(row: Int64[np.ndarray, " n"], levels: Levels, layout: Layout) -> UInt64[np.ndarray, " n"]:
-    """Return a 64-bit key of each proposal and its row: each (feature, level) adds its own random word."""
-    words = scramble(np.arange(1, layout.width + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    with np.errstate(over="ignore"):
-        total = scramble(row.astype(np.uint64))
-        for i, start in enumerate(layout.offsets):
-            total = total + words[start + levels[:, i].astype(np.int64)]
-    return scramble(total)
-
-
 def ranks(row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
     """Return the place of each counterfactual in its row's set, from 1 on; rows stand together."""
-    return np.arange(1, len(row) + 1) - np.searchsorted(row, row, side="left")
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    lengths = np.diff(starts, append=len(row))
+    return np.arange(1, len(row) + 1) - np.repeat(starts, lengths)
 
 
 def joined(parts: Sequence[Kept], features: int) -> Kept:
     """Return what was kept in several rounds, each row's together and in the order of drawing."""
-    nothing = Kept(
-        np.empty(0, dtype=np.int64), np.empty((0, features), dtype=np.int16), np.empty((0, features)), np.empty(0)
+    if len(parts) == 1:
+        return parts[0]
+    row = np.concatenate([np.empty(0, dtype=np.int64), *(part.row for part in parts)])
+    whole = Kept(
+        row,
+        np.concatenate([np.empty((0, features), dtype=np.int16), *(part.levels for part in parts)]),
+        _joined_cells(parts, features),
+        np.concatenate([np.empty(0), *(part.chance for part in parts)]),
+        np.concatenate([np.empty(0, dtype=bool), *(part.second for part in parts)]),
     )
-    row, levels, cells, chance = (
-        np.concatenate([getattr(part, name) for part in (nothing, *parts)]) for name in Kept.__dataclass_fields__
-    )
-    return Kept(row, levels, cells, chance).take(np.argsort(row, kind="stable"))
+    return whole if (np.diff(row) >= 0).all() else whole.take(np.argsort(row, kind="stable"))
+
+
+def _joined_cells(parts: Sequence[Kept], features: int) -> Cells | None:
+    if any(part.cells is None for part in parts):
+        return None
+    return np.concatenate([np.empty((0, features)), *(known(part.cells) for part in parts)])
