@@ -18,7 +18,7 @@ PACKAGE = Path(l2c.__file__).parent
 DESIGNED = {
     "Schema": {"infer", "edit", "to_dict", "from_dict", "names", "features", "rules", "limits", "target", "sentences"},
     "L2C": {"fit", "paper"},
-    "Explainer": {"explain", "save", "schema", "layout", "classes", "training"},
+    "Explainer": {"explain", "explain_stream", "save", "schema", "layout", "classes", "training"},
     "Explanations": {"to_frame", "outcomes", "scores", "write", "schema", "features", "_repr_html_", "__len__"},
     "Outcome": {"status", "sentence", "found", "tries", "reason"},
     "Reason": {"proven", "relaxations", "to_dict", "from_dict"},
@@ -51,6 +51,7 @@ DESIGNED = {
         "to_dict",
         "write",
     },
+    "Streamed": {"folder", "rows", "counterfactuals", "outcomes", "parts", "parts_before", "read"},
     "datasets": {"load", "names"},
 }
 ARGUMENTS = {
@@ -64,6 +65,7 @@ ARGUMENTS = {
         "min_sparsity", "max_cost", "limits", "robust", "plausibility", "select", "pool", "tries", "seconds", "reasons",
         "progress",
     ],
+    "Explainer.explain_stream": ["self", "source", "out", "n", "chunk", "progress", "asked"],
     "Explanations.scores": ["self", "reference", "held_out"],
     "Explanations.write": ["self", "path"],
     "Explainer.save": ["self", "folder"],

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from l2c.adapters import frames
-from l2c.adapters.bundles import Bundle, read_bundle, write_bundle
+from l2c.adapters.bundles import Bundle, digest_of, read_bundle, write_bundle
 from l2c.adapters.models.deciding import described
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.models.range_model import RangeModel
@@ -24,7 +24,8 @@ from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress, answers, pools_from, selection_of
 from l2c.app.judging import Judges
-from l2c.app.requests import Request, checked_request
+from l2c.app.requests import Request, checked_request, whole_number_problems
+from l2c.app.streams import CHUNK, Streamed, plain_request, stream, unstreamable
 from l2c.app.versions import versions
 from l2c.core.blackbox import BlackBox, threshold_of
 from l2c.core.explanation import Measured, Released
@@ -189,6 +190,44 @@ class Explainer:
             return found
         judges = Judges(self.blackbox, self._also)
         return replace(found, released=judges.confirmed(found.released, found.features(), found.mark.shape))
+
+    def explain_stream(
+        self,
+        source: str | Path | Iterable[Any],
+        out: str | Path,
+        n: int = 100,
+        *,
+        chunk: int = CHUNK,
+        progress: Progress | None = None,
+        **asked: Any,
+    ) -> Streamed:
+        """Explain a table of any length in bounded memory, and return how it went.
+
+        What is found is written as it comes, a Parquet file for each chunk, to a folder that any tool reads as one
+        table and `l2c.read` as explanations, at any time. A run that was ended goes on where it stopped when it is
+        called again with the same request. A row gets the same answer as from `explain`.
+
+        Parameters
+        ----------
+        source
+            A CSV or Parquet file, or frames as they come. To go on with frames, the same ones must come again.
+        out
+            The folder.
+        n
+            How many counterfactuals to find for each row.
+        chunk
+            How many rows to explain at once.
+        progress
+            Called with the rows done and the rows there are; where these are not known, with the rows done.
+        asked
+            Whatever else `explain` takes, but for `limits` and `seconds`.
+        """
+        problems = [*unstreamable(asked), *whole_number_problems(("chunk", chunk, 1))]
+        if problems:
+            raise InputError(problems)
+        chunks = frames.chunks_of(source, self.schema, chunk)
+        request = {"n": n, "chunk": chunk, **plain_request(asked), "bundle": digest_of(self.bundle)}
+        return stream(lambda frame: self.explain(frame, n, **asked), self.schema, chunks, Path(out), request, progress)
 
     def _asked(self, aimed: BlackBox, request: Request, wishes: Sequence[Mapping[str, Any]]) -> Explainer:
         """Return the explainer as one call wants it: with its range, other versions of the model, and a deadline."""

@@ -138,7 +138,12 @@ class Explanations:
 
     def write(self, path: str | Path) -> None:
         """Write everything to a Parquet file, whole or not at all; `l2c.read` reads it back."""
-        records.write(Path(path), self.released, self.features(), self.frame, self.index, self.mark, self.notes)
+        self.write_part(Path(path), 0)
+
+    def write_part(self, path: Path, first: int) -> None:
+        """Write everything as a part of a longer release, in which the first row here has that position."""
+        parts = (self.released, self.features(), self.frame, self.index, self.mark, self.notes)
+        records.write(path, *parts, first=first)
 
     def __repr__(self) -> str:
         counts = Counter(outcome.status for outcome in self.outcomes)
@@ -162,7 +167,7 @@ def _in_intervals(features: Any, released: Released) -> Any:
 
 
 def read(path: str | Path, *, model: object = None) -> Explanations:
-    """Return the explanations in a file that `Explanations.write` wrote.
+    """Return the explanations in a file that `Explanations.write` wrote, or in the folder of a stream.
 
     Parameters
     ----------
