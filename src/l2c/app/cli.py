@@ -223,7 +223,7 @@ def explain(
     if stream:
         if seconds is not None:
             raise InputError(
-                "--seconds is for one call; a stream may be ended at any time, and goes on where it stopped"
+                "--seconds is not for a stream, which may be ended at any time and goes on where it stopped"
             )
         with _progress("explaining", quiet=as_json) as (report,):
             streamed = service.explain_stream(bundle, model, data, out, chunk=chunk, progress=report, **common)

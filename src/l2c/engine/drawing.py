@@ -13,6 +13,10 @@ from jaxtyping import Float64, Int64, UInt32
 
 from l2c.core.compiled import Compiled
 from l2c.core.types import Keys, Levels
+from l2c.engine.conditional import VANISHING
+
+UNIT = 2.0**-31
+"""The step of uniform numbers of 31 bits."""
 
 TOGETHER = 256
 """Draws of one row worked on at once: so many fit in the processor's nearest memory."""
@@ -105,29 +109,43 @@ def likely_levels(
     features = len(sizes)
     levels = np.empty((len(keys), count, features), np.int16)
     words, belief = np.empty(words_each, np.uint64), np.empty(offsets[-1] + sizes[-1])
-    message, chosen = np.empty(sizes.max()), np.empty(features, np.bool_)
+    chosen, leaf = np.empty(features, np.bool_), np.ones(features, np.bool_)
+    for i in order[1:]:
+        leaf[parent[i]] = False
+    # What each child says of its parent's levels; of a leaf that is drawn it is the same in all draws of a row.
+    told, told_whole = np.empty((features, sizes.max())), np.empty((features, sizes.max()))
     for row in range(len(keys)):
+        for i in order[1:]:
+            if leaf[i]:
+                belief[offsets[i] : offsets[i] + sizes[i]] = weights[row, offsets[i] : offsets[i] + sizes[i]]
+                _sum_out(told_whole, i, sizes[parent[i]], tables, starts[i], belief, offsets[i], sizes[i])
         for draw in range(count):
             _stream(words, words_each, keys[row], (first[row] + draw) * words_each, 1)
-            line = levels[row, draw]
-            line[:] = own[row]
             for i in range(features):
+                levels[row, draw, i] = own[row, i]
                 chosen[i] = _uniform(words, features + i) < coins[row, i]
-            belief[:] = weights[row]
+            for place in range(len(belief)):
+                belief[place] = weights[row, place]
             for place in range(features - 1, 0, -1):
                 i = order[place]
                 p = parent[i]
-                if chosen[p]:
-                    told, above = message[: sizes[p]], belief[offsets[p] : offsets[p] + sizes[p]]
-                    below, table = belief[offsets[i] : offsets[i] + sizes[i]], tables[starts[i] :]
-                    _tell(told, table, below, chosen[i], own[row, i])
-                    _take_in(above, told)
+                if not chosen[p]:
+                    continue
+                if chosen[i] and leaf[i]:
+                    _take_in(belief, offsets[p], sizes[p], told_whole, i)
+                    continue
+                if chosen[i]:
+                    _sum_out(told, i, sizes[p], tables, starts[i], belief, offsets[i], sizes[i])
+                else:
+                    for k in range(sizes[p]):
+                        told[i, k] = tables[starts[i] + k * sizes[i] + own[row, i]]
+                _take_in(belief, offsets[p], sizes[p], told, i)
             for place in range(features):
                 i = order[place]
                 if chosen[i]:
-                    given = line[parent[i]] if parent[i] >= 0 else 0
-                    table = tables[starts[i] + given * sizes[i] : starts[i] + (given + 1) * sizes[i]]
-                    line[i] = _fallen(belief[offsets[i] : offsets[i] + sizes[i]], table, _uniform(words, i))
+                    given = levels[row, draw, parent[i]] if parent[i] >= 0 else 0
+                    start = starts[i] + given * sizes[i]
+                    levels[row, draw, i] = _fallen(belief, offsets[i], sizes[i], tables, start, _uniform(words, i))
     return levels
 
 
@@ -137,41 +155,43 @@ def _uniform(words: np.ndarray, place: int) -> Any:
     return np.uint32((words[place // 2] >> np.uint64(1 + 32 * (place % 2))) & np.uint64(0x7FFFFFFF))
 
 
-@Compiled
-def _tell(told: np.ndarray, table: np.ndarray, belief: np.ndarray, summed: bool, own: int) -> None:
-    """Work out what a child says of each level of its parent: with all its levels summed out, or with its own."""
-    size = len(belief)
-    for k in range(len(told)):
-        if summed:
-            total = 0.0
-            for j in range(size):
-                total += belief[j] * table[k * size + j]
-            told[k] = total
-        else:
-            told[k] = table[k * size + own]
+# Places in whole arrays are passed on, and not parts of arrays: each part made would cost as much as its work.
 
 
 @Compiled
-def _take_in(belief: np.ndarray, told: np.ndarray) -> None:
-    """Multiply what is believed by what a child says, and keep it from vanishing."""
+def _sum_out(
+    told: np.ndarray, child: int, above: int, tables: np.ndarray, start: int, belief: np.ndarray, offset: int, size: int
+) -> None:
+    """Work out what a child says of each level of its parent, with all its own levels summed out."""
+    for k in range(above):
+        total = 0.0
+        for j in range(size):
+            total += belief[offset + j] * tables[start + k * size + j]
+        told[child, k] = total
+
+
+@Compiled
+def _take_in(belief: np.ndarray, offset: int, size: int, told: np.ndarray, child: int) -> None:
+    """Multiply what is believed of a feature by what a child says, and keep it from vanishing."""
     top = 0.0
-    for k in range(len(belief)):
-        belief[k] *= told[k]
-        top = max(top, belief[k])
-    for k in range(len(belief)):
-        belief[k] /= top
+    for k in range(size):
+        belief[offset + k] *= told[child, k]
+        top = max(top, belief[offset + k])
+    if top < VANISHING:
+        for k in range(size):
+            belief[offset + k] /= top
 
 
 @Compiled
-def _fallen(belief: np.ndarray, given: np.ndarray, uniform: Any) -> int:
+def _fallen(belief: np.ndarray, offset: int, size: int, tables: np.ndarray, start: int, uniform: Any) -> int:
     """Return the level that a uniform integer falls on."""
     total = 0.0
-    for j in range(len(belief)):
-        belief[j] *= given[j]
-        total += belief[j]
-    threshold = uniform * 2.0**-31 * total
+    for j in range(size):
+        belief[offset + j] *= tables[start + j]
+        total += belief[offset + j]
+    threshold = uniform * UNIT * total
     running, level = 0.0, 0
-    for j in range(len(belief) - 1):
-        running += belief[j]
+    for j in range(size - 1):
+        running += belief[offset + j]
         level += threshold >= running
     return level
