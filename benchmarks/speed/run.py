@@ -17,12 +17,16 @@ from measuring import one_thread
 
 one_thread()
 
-import floor  # noqa: E402  (the number of threads comes first)
+import adult  # noqa: E402  (the number of threads comes first)
+import dice  # noqa: E402
+import floor  # noqa: E402
+import scaling  # noqa: E402
+import single  # noqa: E402
 import torch  # noqa: E402
 from rich.console import Console  # noqa: E402
 
 RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
-PARTS = {"floor": floor}
+PARTS = {"floor": floor, "single": single, "adult": adult, "scaling": scaling, "dice": dice}
 
 
 def main() -> None:

@@ -188,8 +188,9 @@ class Explainer:
         """Return what the model, asked about the very frame that is released, does not take back."""
         if not len(found):
             return found
-        judges = Judges(self.blackbox, self._also)
-        return replace(found, released=judges.confirmed(found.released, found.features(), found.mark.shape))
+        features = found.features()
+        released = Judges(self.blackbox, self._also).confirmed(found.released, features, found.mark.shape)
+        return replace(found, released=released, _built=(found.released, features))
 
     def explain_stream(
         self,
@@ -283,7 +284,8 @@ class Explainer:
             return replace(self, _twin=None)._released(cells, readable, request, progress)
         goal = request.goal(proba, readable, threshold_of(self.blackbox))
         clock = _clock(request.seconds)
-        budget = Budget(request.tries, request.patience, clock)
+        # As many at first as it takes by what was seen when fitting: each further round is a call of the model.
+        budget = Budget(request.tries, request.patience, clock, self.bundle.notes.get("acceptance", 1.0))
         question = self._question(cells, proba, goal, self.schema, request.limits(readable))
         pools = self._pools(question, request, budget, lambda: self._view(cells), progress)
         counterer = self.bundle.counterer

@@ -48,6 +48,7 @@ class Explanations:
     mark: ModelMark
     notes: Mapping[str, Any]
     _blackbox: BlackBox | None = None
+    _built: tuple[Released, Any] | None = None
 
     @property
     def schema(self) -> Schema:
@@ -76,9 +77,15 @@ class Explanations:
             holds all over them; of any other, for the values that stand here without it. A limit that cuts through a
             bin, such as a permitted range, holds for the value.
         """
-        features = self.features()
+        features = self._features()
         shown = _in_intervals(features, self.released) if intervals else features
         return records.long_frame(shown, self.released, self.index)
+
+    def _features(self) -> Any:
+        """Return the features as they were built for the model to judge, if they are still the same."""
+        if self._built is not None and self._built[0].cells is self.released.cells:
+            return self._built[1]
+        return self.features()
 
     def features(self) -> Any:
         """Return the counterfactuals' features alone, ready for the model."""
@@ -142,7 +149,7 @@ class Explanations:
 
     def write_part(self, path: Path, first: int) -> None:
         """Write everything as a part of a longer release, in which the first row here has that position."""
-        parts = (self.released, self.features(), self.frame, self.index, self.mark, self.notes)
+        parts = (self.released, self._features(), self.frame, self.index, self.mark, self.notes)
         records.write(path, *parts, first=first)
 
     def __repr__(self) -> str:

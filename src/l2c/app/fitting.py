@@ -358,6 +358,24 @@ def pools_from(
     )
 
 
+PROBED_ROWS, PROBED_DRAWS = 30, 30
+LEAST_ACCEPTANCE = 0.1
+"""No first round is sized for less: rows differ, and those that have enough ask no more."""
+
+
+def acceptance_seen(counterer: Counterer, blackbox: BlackBox, dev: Cells, twin: Twin | None, seed: int) -> float:
+    """Return the share of proposals that turn out valid on some dev rows, in two digits."""
+    question = other_class(counterer.layout, blackbox, dev[:PROBED_ROWS], counterer.recipe.decode)
+    once = Budget(PROBED_DRAWS)
+    pools = pools_from(
+        counterer, blackbox, question, pool=PROBED_DRAWS, enough=PROBED_DRAWS, dial=counterer.recipe.plausibility,
+        seed=seed, budget=once, twin=twin,
+    )  # fmt: skip
+    valid = sum(int(looked.valid.sum()) for looked in pools.searches)
+    drawn = sum(int(looked.drawn.sum()) for looked in pools.searches)
+    return round(max(valid / drawn, LEAST_ACCEPTANCE), 2) if drawn else 1.0
+
+
 def selection_of(counterer: Counterer, select: Strategy, dial: float) -> Selection:
     """Return the weights of a strategy at this place of the dial."""
     weight, unlikely = counterer.dial.unlikeliness_weight(dial), counterer.unlikely

@@ -13,7 +13,7 @@ from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.app.explainer import Explainer
-from l2c.app.fitting import Counted, Progress, fit_method, split_rows
+from l2c.app.fitting import Counted, Progress, acceptance_seen, fit_method, split_rows
 from l2c.app.requests import whole_number_problems
 from l2c.app.versions import versions
 from l2c.core.number_range import NumberRange
@@ -97,13 +97,14 @@ class L2C(Recipe):
         asked = Counted(blackbox)
         counterer, training = fit_method(recipe, schema, asked, fit, held_out, seed, progress)
         twin = twin_of(blackbox, counterer.layout)
-        notes = {
+        notes: dict[str, object] = {
             "training": training,
             "seed": seed,
             "fit_rows": len(fit),
             "dev_rows": len(held_out),
             "model_rows": asked.rows,
             "twin": twin is not None,
+            "acceptance": acceptance_seen(counterer, asked, held_out, twin, seed),
             **described(blackbox),
             **versions(),
         }

@@ -39,12 +39,14 @@ Clock = Callable[[], bool]
 class Budget:
     """How long to look: proposals drawn for one row, and a clock that tells when time is up.
 
-    A row that has enough for a set, but not yet a full pool to choose it from, draws no more than `patience`.
+    A row that has enough for a set, but not yet a full pool to choose it from, draws no more than `patience`. Its first
+    draws are as many as it takes if the share `acceptance` of them is valid.
     """
 
     tries: int
     patience: int | None = None
     expired: Clock = lambda: False
+    acceptance: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +168,9 @@ class Search:
         """Return how many more each row should draw, from its own success so far."""
         wanted = self.pool - self.valid[rows]
         success = (self.valid[rows] + 0.5) / (self.drawn[rows] + 1.0)
-        more = np.where(self.drawn[rows] == 0, wanted, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
-        at_most = np.maximum(np.maximum(4 * self.drawn[rows], 64), wanted)
+        at_first = np.ceil(wanted / self.budget.acceptance)
+        more = np.where(self.drawn[rows] == 0, at_first, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
+        at_most = np.maximum(np.maximum(4 * self.drawn[rows], 64), at_first.astype(np.int64))
         # A tight row's law is refined often at first, then ever less: each round is a call of the model.
         tight_round = np.maximum(TIGHT_ROUND, self.drawn[rows] // 2)
         at_most = np.where(self.hard[rows], np.where(self.tight[rows], tight_round, HARD_ROUND), at_most)

@@ -9,7 +9,7 @@ from l2c.adapters.frames.chunks import Chunks, chunks_of
 from l2c.adapters.frames.files import read_file, replacing, write_file
 from l2c.adapters.frames.kinds import kind_of
 from l2c.adapters.frames.reading import Reading, RowProblem, read, strict
-from l2c.adapters.frames.rebuilding import decorate, features_of, height, index_of, rebuild
+from l2c.adapters.frames.rebuilding import decorate, features_of, height, index_of, keeps_numbers, rebuild
 from l2c.adapters.frames.shape import FrameShape, shape_of
 from l2c.adapters.frames.summary import summary_of
 
@@ -23,6 +23,7 @@ __all__ = [
     "features_of",
     "height",
     "index_of",
+    "keeps_numbers",
     "kind_of",
     "read",
     "read_file",
