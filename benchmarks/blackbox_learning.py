@@ -255,10 +255,8 @@ def main() -> None:
         for name in asked.data:
             for kind in asked.models:
                 for way in asked.ways:
-                    if (name, f"{kind}, {way}", seed, asked.n) not in done and (kind, way == "twin") != (
-                        "network",
-                        False,
-                    ):
+                    needless = kind == "network" and way != "twin"
+                    if (name, f"{kind}, {way}", seed, asked.n) not in done and not needless:
                         results += run(name, kind, way, seed, asked.n)
                         store(results, asked.out)
     shown = [row for row in results if row["data"] in asked.data and row["n"] == asked.n]
