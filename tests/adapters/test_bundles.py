@@ -34,7 +34,7 @@ from l2c.errors import OtherModelError, StoredFileError
 FILES = ("manifest.json", "schema.toml", "layout.json", "arrays.safetensors")
 GERMAN = l2c.datasets.load("german")
 APPLICANTS = GERMAN.test[:25]
-QUICK = l2c.L2C(epochs=3, select="first")
+QUICK = l2c.L2C(epochs=3, select="first", model_rows=2000)
 
 
 @pytest.fixture(scope="module")

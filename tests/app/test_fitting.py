@@ -274,9 +274,12 @@ def test_the_sentence_tells_how_training_went():
     assert " at its best, after epoch " in sentence
 
 
-def test_with_no_rows_to_ask_a_model_without_gradient_gets_the_reference_law_alone_and_a_settled_dial(monkeypatch):
+@pytest.mark.parametrize("nothing", ["model_rows", "epochs"])
+def test_where_nothing_may_be_learned_without_gradient_there_is_the_reference_law_alone_and_a_settled_dial(
+    monkeypatch, nothing
+):
     tried = script_prices(monkeypatch, {0.5: HALF_CANDIDATES[1], 1.0: FULL_CANDIDATES[2]})
-    counterer, sentence = fit(replace(QUICK, model_rows=0), Product())
+    counterer, sentence = fit(replace(QUICK, **{nothing: 0}), Product())
     assert sentence == (
         "the model offers no gradient, so proposals follow the reference law alone; every one is judged"
     )
@@ -376,12 +379,30 @@ def test_the_sentence_tells_what_taught_and_how_often_the_model_was_asked(way, s
     assert int(told[1]) == counted.rows
 
 
-def test_through_a_twin_the_least_beta_may_cost_more_as_questions_are_dear(monkeypatch, taught):
-    monkeypatch.setattr(fitting, "BETAS_ASKED", (0.1, 0.3, 0.9))
+@pytest.mark.parametrize(
+    ("least", "lessons"),
+    [(0.1, [0.4, 0.2, 0.1]), (0.2, [0.4, 0.2, 0.1]), (0.4, [0.4, 0.2]), (0.8, [0.4, 0.8]), (1.6, [0.4, 0.8, 1.6])],
+)
+@pytest.mark.parametrize("last", [AS_GOOD_AS_THAT, WORSE])
+def test_without_gradient_the_least_beta_that_is_good_enough_is_found_by_halving(
+    monkeypatch, taught, least, lessons, last
+):
+    betas = (0.1, 0.2, 0.4, 0.8, 1.6)
+    monkeypatch.setattr(fitting, "BETAS_ASKED", betas)
+    sets = {beta: AS_GOOD_AS_THAT if beta >= least else WORSE for beta in betas[:-1]}
+    script_sets(monkeypatch, {None: BEFORE, **sets, betas[-1]: last})
+    assert fit(replace(ASKING, epochs=1), Product())[0].recipe.beta == least
+    assert taught == lessons
+
+
+def test_without_gradient_sets_may_cost_a_little_more_as_questions_are_dear(monkeypatch):
+    assert fitting.AS_GOOD_ASKED > fitting.AS_GOOD
+    monkeypatch.setattr(fitting, "BETAS", (0.1, 0.3))
+    monkeypatch.setattr(fitting, "BETAS_ASKED", (0.1, 0.3))
     monkeypatch.setattr(fitting, "AS_GOOD_ASKED", 0.015)
-    script_sets(monkeypatch, {None: BEFORE, 0.1: (0.7, 0.47), 0.3: WORSE, 0.9: AS_GOOD_AS_THAT})
-    assert fit(ASKING, Product())[0].recipe.beta == 0.3
-    assert taught == [0.1, 0.3]
+    script_sets(monkeypatch, {None: BEFORE, 0.1: WORSE, 0.3: AS_GOOD_AS_THAT})
+    assert fit(replace(ASKING, epochs=1), Product())[0].recipe.beta == 0.1
+    assert fit(replace(ASKING, epochs=1))[0].recipe.beta == 0.3
 
 
 def test_with_the_first_ones_nothing_is_tried_and_the_least_beta_is_taken(taught, monkeypatch):

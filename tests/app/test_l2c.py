@@ -30,7 +30,7 @@ from l2c.errors import DataError, InputError, ModelError, OtherModelError
 from l2c.release import search as release_stage
 from l2c.release.explain import ALREADY
 
-QUICK = L2C(epochs=2, hidden=8, select="first")
+QUICK = L2C(epochs=2, hidden=8, select="first", model_rows=2000)
 """Without a pool to choose from, fitting tries no settings and takes no time."""
 
 # The checker: one cell after another, from frames alone, without a level in sight

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -313,11 +314,11 @@ def _lesson(
     seed: int,
     progress: Progress | None,
 ) -> _Lesson | None:
-    """Return what training takes, or None if there is nothing to learn from: no gradient, and no answers allowed."""
+    """Return what training takes, or None if there is no gradient, and no answers or no epoch to learn from."""
     # A model of torch is known by its kind; any other is measured, by asking it.
     of_torch = isinstance(asked.blackbox, TorchModel | DiscretisedModel | Hurried)
     model: Any = differentiable(asked.blackbox if of_torch else asked, even.layout, fit.cells)
-    if model is None and not recipe.model_rows:
+    if model is None and not (recipe.model_rows and recipe.epochs):
         return None
     taught, held_out = (_some_other_class(even.layout, told, recipe.decode, seed) for told in (fit, dev))
     lesson = _Lesson(recipe, even, asked, taught, held_out, model, asked, seed, progress)
@@ -351,10 +352,18 @@ def _as_good_as_even(lesson: _Lesson, trial: _Trial) -> tuple[Counterer, str]:
         return trial.balanced(counterer), sentence
     cost, betas = (AS_GOOD, BETAS) if lesson.gradient else (AS_GOOD_ASKED, BETAS_ASKED)
     enough = (harmonic_mean(*trial.sets(lesson.even)) or 0.0) - cost
-    for beta in betas:
-        counterer, sentence = lesson.learn(beta)
-        if (harmonic_mean(*trial.sets(counterer)) or 0.0) >= enough:
-            break
+    learned: dict[float, tuple[Counterer, str]] = {}
+
+    def as_good(beta: float) -> bool:
+        learned[beta] = lesson.learn(beta)
+        return (harmonic_mean(*trial.sets(learned[beta][0])) or 0.0) >= enough
+
+    if lesson.gradient:
+        beta = next((beta for beta in betas if as_good(beta)), betas[-1])
+    else:
+        # Sets get better with breadth, so that halving what is left to choose from finds the least in fewer lessons.
+        beta = betas[bisect_left(betas, True, hi=len(betas) - 1, key=as_good)]
+    counterer, sentence = learned.get(beta) or lesson.learn(beta)
     return trial.balanced(counterer), sentence
 
 

@@ -23,8 +23,11 @@ from l2c.engine.ask import Memory, Scale, untaught
 from l2c.engine.learn import Progress, forward, layers, one_thread
 from l2c.engine.propose import Counterer
 
-HIDDEN, STEPS, STEP_ROWS, RATE = 64, 1500, 512, 3e-3
-"""The width of the twin's two hidden layers, and Adam's steps, rows a step, and first rate, which falls to nothing."""
+HIDDEN, STEP_ROWS, RATE = 64, 512, 3e-3
+"""The width of the twin's two hidden layers, and Adam's rows a step and first rate, which falls to nothing."""
+
+STEPS, PASSES = 1500, 100
+"""The most steps, and with few answers the most passes over them."""
 
 BLOCK = 1 << 13
 """Rows of one question to the model or its twin; after each to the model progress is told."""
@@ -122,8 +125,9 @@ def _fitted(blank: Twin, cells: Cells, wanted: Float64[np.ndarray, "rows classes
     kept = torch.arange(len(cells)) % HELD_OUT == 0
     taught = (~kept).nonzero()[:, 0] if len(cells) > HELD_OUT else torch.arange(len(cells))
     optimiser = torch.optim.Adam([part.requires_grad_() for part in blank.parameters], lr=RATE, fused=True)
-    for step in range(STEPS):
-        optimiser.param_groups[0]["lr"] = RATE * (1 - step / STEPS)
+    steps = min(STEPS, math.ceil(PASSES * len(taught) / STEP_ROWS))
+    for step in range(steps):
+        optimiser.param_groups[0]["lr"] = RATE * (1 - step / steps)
         rows = taught[torch.randint(len(taught), (STEP_ROWS,), generator=source)]
         optimiser.zero_grad()
         loss = torch.nn.functional.cross_entropy(forward(blank.parameters, inputs[rows]), target[rows])
