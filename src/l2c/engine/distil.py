@@ -18,7 +18,7 @@ from torch import Tensor
 from l2c.core.blackbox import BlackBox, threshold_of
 from l2c.core.layout import Layout
 from l2c.core.method import Question
-from l2c.core.types import Cells, Label, Probabilities
+from l2c.core.types import Cells, Label, Levels, Probabilities
 from l2c.engine.ask import Memory, Scale, untaught
 from l2c.engine.learn import Progress, forward, layers, one_thread
 from l2c.engine.propose import Counterer
@@ -81,7 +81,7 @@ class Twin:
         """Return what the twin takes the model's answers to be."""
         with one_thread(), torch.no_grad():
             blocks = [cells[start : start + BLOCK] for start in range(0, max(len(cells), 1), BLOCK)]
-            logits = torch.cat([self.logits(*_soft(self.layout, block)) for block in blocks])
+            logits = torch.cat([self.logits(*_soft(self.layout, block, self.layout.levels(block))) for block in blocks])
         return self.scale.proba(logits.numpy().astype(np.float64))
 
 
@@ -120,21 +120,26 @@ def distil(
 
 def _fitted(blank: Twin, cells: Cells, wanted: Float64[np.ndarray, "rows classes"], source: torch.Generator) -> Twin:
     """Return the twin whose shares of the classes are nearest to those wanted, by cross-entropy."""
-    inputs = blank.inputs(*_soft(blank.layout, cells))
-    target = torch.from_numpy(wanted.astype(np.float32))
-    kept = torch.arange(len(cells)) % HELD_OUT == 0
-    taught = (~kept).nonzero()[:, 0] if len(cells) > HELD_OUT else torch.arange(len(cells))
+    levels, target = blank.layout.levels(cells), torch.from_numpy(wanted.astype(np.float32))
+
+    def inputs(rows: Int64[Tensor, " some"]) -> Tensor:
+        # One-hot rows are made as they are needed: with many features all at once would not fit in memory.
+        at = rows.numpy()
+        return blank.inputs(*_soft(blank.layout, cells[at], levels[at]))
+
+    every = torch.arange(len(cells))
+    kept, taught = every[::HELD_OUT], every[every % HELD_OUT > 0] if len(cells) > HELD_OUT else every
     optimiser = torch.optim.Adam([part.requires_grad_() for part in blank.parameters], lr=RATE, fused=True)
     steps = min(STEPS, math.ceil(PASSES * len(taught) / STEP_ROWS))
     for step in range(steps):
         optimiser.param_groups[0]["lr"] = RATE * (1 - step / steps)
         rows = taught[torch.randint(len(taught), (STEP_ROWS,), generator=source)]
         optimiser.zero_grad()
-        loss = torch.nn.functional.cross_entropy(forward(blank.parameters, inputs[rows]), target[rows])
+        loss = torch.nn.functional.cross_entropy(forward(blank.parameters, inputs(rows)), target[rows])
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
     parameters = [part.detach() for part in blank.parameters]
-    agree = forward(parameters, inputs[kept]).argmax(dim=1) == target[kept].argmax(dim=1)
+    agree = forward(parameters, inputs(kept)).argmax(dim=1) == target[kept].argmax(dim=1)
     return replace(blank, parameters=parameters, agreement=float(agree.float().mean()))
 
 
@@ -154,7 +159,7 @@ def _blank(layout: Layout, classes: tuple[Label, ...], scale: Scale, cells: Cell
     )
 
 
-def _soft(layout: Layout, cells: Cells) -> tuple[Tensor, Tensor]:
+def _soft(layout: Layout, cells: Cells, levels: Levels) -> tuple[Tensor, Tensor]:
     """Return hard rows in the form of soft ones: values with missing as 0, and levels one-hot."""
     values = torch.from_numpy(np.nan_to_num(cells).astype(np.float32))
-    return values, torch.from_numpy(layout.one_hot(layout.levels(cells)))
+    return values, torch.from_numpy(layout.one_hot(levels))
