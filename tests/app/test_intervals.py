@@ -16,7 +16,7 @@ import pytest
 import l2c
 from l2c import L2C, Edges, EqualFrequency, Limits, ZeroOrPositive
 from l2c.errors import InputError
-from loans import SCHEMA, applicants, graded, granted, refused, standing
+from loans import SCHEMA, applicants, graded, granted, refused, standing, worst
 
 KEY = bytes(range(32))
 CUTS = {"age": (30.0, 45.0, 60.0), "hours": (24.25, 32.5, 40.0), "savings": (15.0, 40.0, 80.0)}
@@ -271,6 +271,52 @@ def test_standing_limits_hold_for_whole_intervals_too():
     own = np.searchsorted(CUTS["hours"], rows["hours"].to_numpy()[told["row"]])
     level = told["hours"].map({"[0, 24.25]": 0, "(24.25, 32.5]": 1, "(32.5, 40]": 2, "(40, 80]": 3}).to_numpy()
     assert ((level == own) | (level == 3)).all()
+
+
+def test_no_training_row_is_published_again():
+    found = desk().explain(refused(10), 8, release="intervals")
+    names = list(SCHEMA.names)
+    known = {tuple(row) for row in desk().explain(applicants(300), 1, release="intervals").frame[names].to_numpy()}
+    told = [tuple(row) for row in found.representatives()[names].to_numpy()]
+    assert found.notes["no_copies"] is True
+    assert not any(row in known for row in told)
+    free = desk().explain(refused(10), 8, release="intervals", no_copies=False)
+    assert "no_copies" not in free.notes
+
+
+def test_an_audit_sees_levels_alone():
+    schema = public().edit("age", role="quasi").edit("job", role="quasi")
+    explainer = L2C(select="first", model_rows=0).fit(applicants(100), granted, schema, release="intervals")
+    assert explainer.explain(refused(4), 5, release="intervals").audit().figures.values is None
+    assert explainer.explain(refused(4), 5).audit().figures.values is not None
+
+
+def test_no_solver_settles_some_rows_of_a_batch_and_not_others(monkeypatch):
+    def looks(*_):
+        raise AssertionError("it looked into the model")
+
+    monkeypatch.setattr("l2c.app.explainer.see_into", looks)
+    asked = {"max_changes": 1, "tries": 2, "reasons": False}
+    found = desk().explain(worst(5), 2, release="intervals", **asked)
+    assert "none_valid" in [outcome.status for outcome in found.outcomes]
+    with pytest.raises(AssertionError, match="looked into"):
+        desk().explain(worst(5), 2, **asked)
+
+
+def test_a_feature_may_be_called_like_a_column_of_the_file(tmp_path):
+    name = {"hours": "age.representative", "savings": "share_valid"}
+    schema = l2c.Schema(tuple(replace(one, name=name.get(one.name, one.name)) for one in public().features))
+
+    def model(frame):
+        return granted(frame.rename(columns={new: old for old, new in name.items()}))
+
+    explainer = L2C(select="first", model_rows=0).fit(
+        applicants(100).rename(columns=name), model, schema, release="intervals"
+    )
+    found = explainer.explain(refused(3).rename(columns=name), 3, release="intervals")
+    found.write(tmp_path / "found.parquet")
+    assert l2c.read(tmp_path / "found.parquet").to_frame().equals(found.to_frame())
+    assert {"age.representative_", "share_valid", "share_valid_"} <= set(pd.read_parquet(tmp_path / "found.parquet"))
 
 
 REFUSALS = {
