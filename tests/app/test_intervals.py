@@ -115,7 +115,8 @@ def test_an_answer_does_not_depend_on_its_company_nor_on_its_index():
 
 
 def test_another_key_draws_other_answers():
-    other = replace(desk(), bundle=replace(desk().bundle, secret=replace(desk().bundle.secret, key=bytes(32))))
+    secret = replace(desk().bundle.secret, key=KEY[:16] + bytes(16))  # the half that draws
+    other = replace(desk(), bundle=replace(desk().bundle, secret=secret))
     one, two = (explainer.explain(refused(5), 4, release="intervals").to_frame() for explainer in (desk(), other))
     assert not one.equals(two)
 
@@ -128,7 +129,8 @@ def test_turning_the_dial_a_little_draws_from_the_same_stream():
 def test_nothing_that_was_learned_depends_on_numbers_inside_their_intervals(tmp_path):
     train, taught = applicants(150), L2C(epochs=1, hidden=8, model_rows=2000)
     explainers = [
-        taught.fit(rows, granted, public(), release="intervals", key=KEY) for rows in (train, jittered(train, 3))
+        taught.fit(rows[:110], granted, public(), dev=rows[110:], release="intervals", key=KEY)
+        for rows in (train, jittered(train, 3))
     ]
     for explainer, name in zip(explainers, ("one", "two"), strict=True):
         explainer.save(tmp_path / name)
@@ -271,6 +273,13 @@ def test_standing_limits_hold_for_whole_intervals_too():
     own = np.searchsorted(CUTS["hours"], rows["hours"].to_numpy()[told["row"]])
     level = told["hours"].map({"[0, 24.25]": 0, "(24.25, 32.5]": 1, "(32.5, 40]": 2, "(40, 80]": 3}).to_numpy()
     assert ((level == own) | (level == 3)).all()
+
+
+def test_an_explainer_prints_neither_its_key_nor_its_rows():
+    told = repr(desk())
+    assert repr(KEY)[2:20] not in told
+    assert "Secret()" in told
+    assert "_fit_rows" not in told
 
 
 def test_no_training_row_is_published_again():

@@ -16,6 +16,10 @@ def test_copies_are_exactly_the_rows_that_were_there():
     assert Secret.of(rows, rng.bytes(32)).copies(others).tolist() == expected
 
 
+def test_a_secret_is_not_printed():
+    assert repr(Secret.of(np.zeros((1, 2), dtype=np.int16), bytes(range(32)))) == "Secret()"
+
+
 def test_no_training_rows_have_no_copies():
     secret = Secret.of(np.empty((0, 2), dtype=np.int16), bytes(32))
     assert secret.copies(np.zeros((3, 2), dtype=np.int16)).tolist() == [False] * 3

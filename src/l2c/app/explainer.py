@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ class Explainer:
     bundle: Bundle
     blackbox: BlackBox
     _model: object = None
-    _fit_rows: Any = None
+    _fit_rows: Any = field(default=None, repr=False)
     _also: tuple[BlackBox, ...] = ()
 
     @property

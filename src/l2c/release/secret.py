@@ -7,7 +7,7 @@ guess: whether some combination of levels was among the training rows. Keep it a
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import UInt64
@@ -30,8 +30,8 @@ class Secret:
     (2, [True, False])
     """
 
-    key: bytes
-    hashes: UInt64[np.ndarray, " rows"]
+    key: bytes = field(repr=False)
+    hashes: UInt64[np.ndarray, " rows"] = field(repr=False)
 
     @classmethod
     def of(cls, levels: Levels, key: bytes) -> Secret:
