@@ -115,7 +115,9 @@ def audit_released(
     """
     layout, classes = released.layout, released.classes
     words = tuple(str(label) for label in classes)
-    samples = Samples(layout, released.levels, released.cells, released.predicted, words, released.row)
+    # Of an interval release an attacker sees no value.
+    cells = released.cells if released.share_valid is None else None
+    samples = Samples(layout, released.levels, cells, released.predicted, words, released.row)
     codes: Codes = {label: code for code, label in enumerate(classes)}
     others = _population(population, population_prediction, layout, codes)
     unknown = [label for label in codes if label not in classes]

@@ -31,7 +31,7 @@ from l2c.errors import DataError, MissingExtraError
 from l2c.evaluate.plausibility import Reference, plausibility
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
 from l2c.release.explain import Pools, look
-from l2c.release.search import Budget, Manner
+from l2c.release.search import Banned, Budget, Manner
 from l2c.release.select import Selection
 from l2c.release.settle import Sight
 
@@ -134,13 +134,16 @@ def fit_method(
     dev: Cells,
     seed: int,
     progress: Progress | None,
+    public: Layout | None = None,
 ) -> tuple[Counterer, str]:
-    """Return the fitted method and a sentence on its training."""
+    """Return the fitted method and a sentence on its training; its levels are the public ones where they are given."""
     asked = blackbox if isinstance(blackbox, Counted) else Counted(blackbox)
     known = Answered.by(asked, fit)
     classes = known.classes
     layout = own_layout(asked.blackbox)
-    if layout is None:
+    if public is not None:
+        layout = public
+    elif layout is None:
         layout = discretise(schema, fit, classes)
     else:
         # Another value of the same bin gets the same answer from such a model.
@@ -372,6 +375,7 @@ def pools_from(
     seed: int,
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
+    banned: Banned | None = None,
     sight: Sight | None = None,
     progress: Progress | None = None,
 ) -> Pools:
@@ -387,6 +391,7 @@ def pools_from(
         enough=enough,
         budget=budget,
         also=also,
+        banned=banned,
         sight=sight,
         progress=progress,
     )

@@ -15,7 +15,7 @@ from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
 from l2c.core.types import Mask, Probabilities
 from l2c.release import search
-from l2c.release.search import Budget, Manner, Search, joined, judged_by_all, ranks
+from l2c.release.search import Banned, Budget, Manner, Search, joined, judged_by_all, ranks
 from l2c.release.select import Selection
 from l2c.release.settle import Sight, settle
 
@@ -69,6 +69,7 @@ def look(
     enough: int | Int64[np.ndarray, " rows"],
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
+    banned: Banned | None = None,
     sight: Sight | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Pools:
@@ -81,6 +82,8 @@ def look(
     ----------
     also
         Other versions of the model, under each of which a counterfactual must reach its goal too.
+    banned
+        Which combinations of levels may not leave, such as copies of training rows; they are not even judged.
     """
     rows = len(question)
     if also:
@@ -90,7 +93,7 @@ def look(
     for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
         chunk = question.take(np.arange(start, min(rows, start + step)))
         wanted = np.broadcast_to(enough, rows)[start : start + step]
-        looking = Search(layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also)
+        looking = Search(layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also, banned)
         looking.out_of_time = start > 0 and budget.expired()
         looking.run()
         if sight is not None and not looking.out_of_time:
@@ -135,6 +138,7 @@ def only(released: Released, which: Mask) -> Released:
         released,
         rank=ranks(released.row[which]),
         measured=None if released.measured is None else released.measured.of_found(which),
+        share_valid=None if released.share_valid is None else released.share_valid[which],
         **{name: getattr(released, name)[which] for name in long},
     )
 
@@ -161,14 +165,20 @@ def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
         elif proven:
             yield Outcome("infeasible", PROVEN, 0, tries, reason=Reason(proven=True))
         elif exhausted and not valid:
-            yield Outcome("infeasible", _nothing_left(obeying, aim), 0, tries, reason=Reason(proven=True))
+            sentence = _nothing_left(obeying, aim) if search.banned is None else NOTHING_FREE.format(aim=aim)
+            yield Outcome("infeasible", sentence, 0, tries, reason=Reason(proven=True))
         elif exhausted:
-            yield _ended(valid, asked, tries, "; there are no others within the limits", proven=True)
+            others = "; there are no others within the limits" + FREE * (search.banned is not None)
+            yield _ended(valid, asked, tries, others, proven=True)
         elif late:
             yield _ended(valid, asked, tries, "; the time budget ended", aim)
         else:
             yield _ended(valid, asked, tries, "; the search found no more, which is no proof that there are none", aim)
 
+
+FREE = " that may be released"
+NOTHING_FREE = f"all combinations within the limits{FREE} were tried; none {{aim}}"
+"""Where some may not be released it is not told how many: that would tell of the training rows."""
 
 RANGED = "reaches the probability that was asked for"
 

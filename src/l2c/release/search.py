@@ -32,6 +32,9 @@ BLOCK = 1 << 17
 Clock = Callable[[], bool]
 """Tells whether the time budget has ended."""
 
+Banned = Callable[[Levels], Mask]
+"""Tells which combinations of levels may not leave."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -81,7 +84,7 @@ class Search:
     `pool` is how many valid ones each row looks for, and with `enough` of them it looks no longer than the budget's
     patience; `start` is the position of the chunk's first row in the batch,
     for which the proposer speaks. A proposal is valid if it reaches its goal under the model and under every one of
-    `also`, other versions of it.
+    `also`, other versions of it. What is `banned` is not even judged.
     """
 
     layout: Layout
@@ -94,6 +97,7 @@ class Search:
     budget: Budget
     start: int
     also: tuple[BlackBox, ...] = ()
+    banned: Banned | None = None
     drawn: Int64[np.ndarray, " rows"] = field(init=False)
     judged: Int64[np.ndarray, " rows"] = field(init=False)
     valid: Int64[np.ndarray, " rows"] = field(init=False)
@@ -181,6 +185,7 @@ class Search:
         row, levels = row[within], levels[within]
         values, good = self._decoded(row, levels)
         good &= (levels != self.question.levels[row]).any(axis=1)
+        good = self._free(levels, good)
         self.obeying += np.bincount(row[good], minlength=len(self.obeying))
         self._judge(row[good], levels[good], values[good])
 
@@ -190,8 +195,15 @@ class Search:
         if not fits(self.layout, self.question.room, place, self.question.levels[place], every).all():
             return
         values, good = self._decoded(place, every)
-        if good.all():
+        if self._free(every, good).all():
             self._judge(place, every, values)
+
+    def _free(self, levels: Levels, good: Mask) -> Mask:
+        """Return which of the good proposals may leave."""
+        if self.banned is not None:
+            asked = np.flatnonzero(good)
+            good[asked] = ~self.banned(levels[asked])
+        return good
 
     def _decoded(self, row: Int64[np.ndarray, " n"], levels: Levels) -> tuple[Cells, Mask]:
         """Return the values of proposals and which obey; where the first values break a limit, the others may not."""
