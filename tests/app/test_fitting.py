@@ -15,7 +15,7 @@ from l2c.core.blackbox import decide
 from l2c.core.feature import Feature
 from l2c.core.limits import Limits
 from l2c.core.schema import Schema
-from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, Dial
+from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, RATE_AT_1, RATE_AT_HALF, Dial
 from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
@@ -199,36 +199,45 @@ def test_without_any_set_the_balance_stays_as_it_was(monkeypatch):
 # The dial
 
 
-def script_prices(monkeypatch, worth_up_to: dict[float, float]):
-    """Let every step cost a point of harmonic mean, and buy its price up to a weight; return what was tried."""
+def script_prices(monkeypatch, prices: dict[float, dict[float, tuple[float, float]]]):
+    """Let the sets of each weight have these harmonic means and plausibilities; return what was tried, and where."""
     tried: list[tuple[float, float]] = []
-    worth_it = fitting._Trial._worth_it
 
-    def along(trial, counterer, pools, candidates, rate):
-        place = {HALF_CANDIDATES: 0.5, FULL_CANDIDATES: 1.0}[candidates]
-
-        def priced(_, __, ___, weight):
-            tried.append((place, weight))
-            steps = candidates.index(weight)
-            bought = sum(step <= worth_up_to[place] for step in candidates[1 : steps + 1])
-            return 0.5 - 0.01 * steps, 0.3 + 0.01 * rate * (1.01 * bought + 0.9 * (steps - bought))
-
-        monkeypatch.setattr(fitting._Trial, "_priced", priced)
-        return worth_it(trial, counterer, pools, candidates, rate)
+    def priced(_, __, place, weight):
+        tried.append((place, weight))
+        return prices[place][weight]
 
     script_sets(monkeypatch, {0.2: (0.6, 0.5), None: (0.6, 0.5)})
-    monkeypatch.setattr(fitting._Trial, "_worth_it", along)
-    monkeypatch.setattr(fitting._Trial, "pools", lambda *_: None)
+    monkeypatch.setattr(fitting._Trial, "pools", lambda _, __, place: place)
+    monkeypatch.setattr(fitting._Trial, "_priced", priced)
     return tried
+
+
+def steps_worth(candidates: tuple[float, ...], rate: float, up_to: float) -> dict[float, tuple[float, float]]:
+    """Let every step cost a point of harmonic mean, and up to a weight bring more plausible ones than it must."""
+    prices, share = {}, 0.2
+    for step, weight in enumerate(candidates):
+        if step:
+            share *= np.exp(0.01 * rate * (1.02 if weight <= up_to else 0.98))
+        prices[weight] = 0.5 - 0.01 * step, share
+    return prices
+
+
+def worth_up_to(half: float, full: float) -> dict[float, dict[float, tuple[float, float]]]:
+    """Return prices for which the dial should be settled at these weights."""
+    return {
+        0.5: steps_worth(HALF_CANDIDATES, RATE_AT_HALF, half),
+        1.0: steps_worth(FULL_CANDIDATES, RATE_AT_1, full),
+    }
 
 
 @pytest.mark.parametrize("half", HALF_CANDIDATES)
 @pytest.mark.parametrize("full", FULL_CANDIDATES)
-def test_the_dial_rises_as_long_as_a_step_buys_enough_plausibility(monkeypatch, half, full):
-    tried = script_prices(monkeypatch, {0.5: half, 1.0: full})
+def test_the_dial_rises_as_long_as_a_point_of_harmonic_mean_brings_enough_more_plausible_ones(monkeypatch, half, full):
+    prices = worth_up_to(half, full)
+    tried = script_prices(monkeypatch, prices)
     assert fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial == Dial(half, full)
-    looks = [min(len(some), some.index(at) + 2) for some, at in ((HALF_CANDIDATES, half), (FULL_CANDIDATES, full))]
-    assert len(tried) == sum(looks)  # it stops at the first step that is not worth its price
+    assert tried == [(place, weight) for place in (0.5, 1.0) for weight in prices[place]]
 
 
 def test_a_step_that_costs_nothing_is_taken(monkeypatch):
@@ -278,7 +287,7 @@ def test_the_sentence_tells_how_training_went():
 def test_where_nothing_may_be_learned_without_gradient_there_is_the_reference_law_alone_and_a_settled_dial(
     monkeypatch, nothing
 ):
-    tried = script_prices(monkeypatch, {0.5: HALF_CANDIDATES[1], 1.0: FULL_CANDIDATES[2]})
+    tried = script_prices(monkeypatch, worth_up_to(HALF_CANDIDATES[1], FULL_CANDIDATES[2]))
     counterer, sentence = fit(replace(QUICK, **{nothing: 0}), Product())
     assert sentence == (
         "the model offers no gradient, so proposals follow the reference law alone; every one is judged"
@@ -298,7 +307,7 @@ def expected_income(counterer: Counterer, desired: int) -> np.ndarray:
 
 
 def test_of_three_classes_the_one_that_is_desired_leads_the_networks(taught, monkeypatch):
-    tried = script_prices(monkeypatch, {0.5: HALF_CANDIDATES[1], 1.0: FULL_CANDIDATES[1]})
+    tried = script_prices(monkeypatch, worth_up_to(HALF_CANDIDATES[1], FULL_CANDIDATES[1]))
     recipe = replace(QUICK, epochs=40, hidden=16, learning_rate=0.02)
     counterer, sentence = fit(recipe, Three(classes=("a", "b", "c")))
     assert sentence.startswith("40 epochs on 150 rows with β = 0.2; ")
@@ -406,7 +415,7 @@ def test_without_gradient_sets_may_cost_a_little_more_as_questions_are_dear(monk
 
 
 def test_with_the_first_ones_nothing_is_tried_and_the_least_beta_is_taken(taught, monkeypatch):
-    tried = script_prices(monkeypatch, {0.5: 0.0, 1.0: 0.0})
+    tried = script_prices(monkeypatch, {})
     counterer, _ = fit(Recipe(epochs=1, hidden=8, select="first"))
     assert (taught, tried, counterer.recipe.beta) == ([0.2], [], 0.2)
     assert (counterer.balance, counterer.dial) == (fitting.FIRST_BALANCE, Dial())

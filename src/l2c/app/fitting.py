@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from l2c.core.schema import Schema
 from l2c.core.split import dev_rows
 from l2c.core.streams import Streams
 from l2c.core.types import Cells, Label, Probabilities
-from l2c.engine.dial import FULL_CANDIDATES, FULL_LAW_FROM, HALF_CANDIDATES, RATE_AT_1, RATE_AT_HALF, Dial
+from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, MIDDLE, RATE_AT_1, RATE_AT_HALF, Dial
 from l2c.engine.discretise import discretise
 from l2c.engine.encode import Encoder
 from l2c.engine.propose import Counterer
@@ -215,22 +214,17 @@ class _Trial:
         return replace(counterer, balance=(kept / apart) ** 2) if kept and apart else counterer
 
     def dialled(self, counterer: Counterer) -> Counterer:
-        """Return the method with its dial settled: weights that rise as long as they buy enough plausibility."""
-        # From the middle on proposals are the same; only the choice among them changes.
-        pools = self.pools(counterer, FULL_LAW_FROM)
-        half = self._worth_it(counterer, pools, HALF_CANDIDATES, RATE_AT_HALF)
-        full = self._worth_it(counterer, pools, FULL_CANDIDATES, RATE_AT_1)
+        """Return the method with its dial settled: the weights whose sets are worth most at each place's rate."""
+        half = self._worth_most(counterer, MIDDLE, HALF_CANDIDATES, RATE_AT_HALF)
+        full = self._worth_most(counterer, 1.0, FULL_CANDIDATES, RATE_AT_1)
         return replace(counterer, dial=Dial(half, full))
 
-    def _worth_it(self, counterer: Counterer, pools: Pools, candidates: tuple[float, ...], rate: float) -> float:
-        """Return the last candidate before a step that buys too little plausibility for the harmonic mean it costs."""
-        last = self._priced(counterer, pools, candidates[0])
-        for weight, following in pairwise(candidates):
-            step = self._priced(counterer, pools, following)
-            if step[1] - last[1] < rate * (last[0] - step[0]):
-                return weight
-            last = step
-        return candidates[-1]
+    def _worth_most(self, counterer: Counterer, place: float, candidates: tuple[float, ...], rate: float) -> float:
+        """Return the weight that is worth most: plausibility less what its harmonic mean costs; of equals the last."""
+        pools = self.pools(counterer, place)
+        prices = [self._priced(counterer, pools, weight) for weight in candidates]
+        worth = [share * np.exp(rate * mean) for mean, share in prices]
+        return candidates[len(worth) - 1 - int(np.argmax(worth[::-1]))]
 
     def _priced(self, counterer: Counterer, pools: Pools, weight: float) -> tuple[float, float]:
         """Return the harmonic mean and the plausibility of sets chosen with a weight of unlikeliness."""
