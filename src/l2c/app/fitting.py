@@ -162,7 +162,7 @@ def fit_method(
         counterer, sentence = lesson.learn(beta) if lesson else (even, NO_GRADIENT)
         return counterer, _with_total(sentence, lesson, asked)
     tried = held_out.take(np.sort(np.random.default_rng(seed).permutation(len(dev))[:TRIAL_ROWS]))
-    # Where questions are dear, a row that has enough looks no longer than `explain` would let it.
+    # Without a gradient questions will be dear: a row that has enough looks no longer than `explain` would let it.
     patience = None if lesson and lesson.gradient else TRIAL_PATIENCE * TRIAL_POOL
     reference = Reference(fit, classes, dev, held_out.classes)
     judge = lesson.judge if lesson else asked
