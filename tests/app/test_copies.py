@@ -14,7 +14,7 @@ import pytest
 import l2c
 from l2c import L2C
 from l2c.adapters.seals import seal
-from l2c.app.fitting import other_class, pools_from
+from l2c.app.fitting import Answered, other_class, pools_from
 from l2c.errors import InputError
 from l2c.release.exhaust import every_proposal
 from l2c.release.search import Budget
@@ -129,7 +129,7 @@ def test_a_bundle_of_an_earlier_version_still_explains_but_knows_no_copies(tmp_p
 def test_a_witness_of_the_solver_may_not_be_a_copy():
     row = l2c.adapters.frames.read(refused(1), SCHEMA).cells
     layout, counterer, blackbox = desk().layout, desk().bundle.counterer, desk().blackbox
-    question = other_class(layout, blackbox, row, counterer.recipe.decode)
+    question = other_class(layout, Answered.by(blackbox, row), counterer.recipe.decode)
     every = every_proposal(layout, question.room, 0, question.levels[0])
     for banned, found in ((None, True), (lambda levels: np.ones(len(levels), dtype=bool), False)):
         pools = pools_from(

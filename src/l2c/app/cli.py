@@ -152,6 +152,10 @@ def fit(
     preset: Annotated[
         service.Preset, typer.Option(help="The settings: ours, or those of the paper's text.")
     ] = "default",
+    model_rows: Annotated[
+        int | None,
+        typer.Option(min=0, help="The most rows that a model without gradient is asked about to be learned from."),
+    ] = None,
     release: Annotated[
         Release, typer.Option(help="Learn for interval releases, from nothing but public intervals.")
     ] = "values",
@@ -162,7 +166,7 @@ def fit(
     with _progress("learning", quiet=as_json) as (report,):
         explainer = service.fit_bundle(
             data, schema, model, out, preset=preset, seed=seed, threshold=threshold, desired=desired_range,
-            release=release, progress=report,
+            model_rows=model_rows, release=release, progress=report,
         )  # fmt: skip
     if as_json:
         _print_json({"bundle": str(out), **explainer.bundle.notes})

@@ -28,8 +28,8 @@ from l2c.engine.sample import BITS, draw_levels, integer_cdf, mixed_law
 class Counterer:
     """A fitted L2C: trained networks and a reference law that propose levels for any batch of rows.
 
-    Without a generator the features' own weights are even over the allowed levels: that is what is left for a model
-    that offers no gradient to learn from.
+    Without a generator the features' own weights are even over the allowed levels: that is what is left where nothing
+    was learned.
 
     Parameters
     ----------
