@@ -36,6 +36,11 @@ REACH = {"duration": (1.0, 90.0), "credit_amount": (100.0, 30_000.0), "age": (10
 """How far out a canary of an open bin may lie."""
 
 
+def odd(numbers: Any, rng: np.random.Generator) -> Any:
+    """Return numbers with a fraction that nothing else has: whole numbers and middles of bins are never near them."""
+    return np.floor(numbers) + 0.131 + 0.2 * rng.random(np.shape(numbers))
+
+
 def with_canaries(rows: pd.DataFrame, cuts: dict[str, tuple[float, ...]], rng: np.random.Generator) -> pd.DataFrame:
     """Return rows with every number replaced by an odd one of the same bin."""
     planted = rows.copy()
@@ -43,7 +48,7 @@ def with_canaries(rows: pd.DataFrame, cuts: dict[str, tuple[float, ...]], rng: n
         ends = np.array([REACH[name][0], *edges, REACH[name][1]])
         level = np.searchsorted(edges, rows[name])
         low, high = ends[level], ends[level + 1]
-        planted[name] = np.round(high - (0.01 + 0.98 * rng.random(len(rows))) * (high - low), 6) + 1.234e-6
+        planted[name] = odd(low + 1 + (high - low - 2) * rng.random(len(rows)), rng)
     return planted
 
 
@@ -54,7 +59,7 @@ def with_moved_extremes(
     moved, canaries = rows.copy(), set()
     for name in cuts:
         for value, end in ((rows[name].min(), REACH[name][0]), (rows[name].max(), REACH[name][1])):
-            canary = (1 - far) * value + far * end + 1.234567e-4
+            canary = float(odd((1 - far) * value + far * end, np.random.default_rng(0)))
             moved.loc[rows[name] == value, name] = canary
             canaries.add(canary)
     return moved, canaries

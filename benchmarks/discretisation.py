@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +68,17 @@ def asked_schemas(data: l2c.datasets.Dataset, seed: int) -> Iterator[tuple[str, 
     yield "mixed", mixed
 
 
+@cache
+def blackbox(name: str, seed: int) -> tuple[l2c.TorchModel, pd.DataFrame, pd.DataFrame]:
+    """Return the black box of a seed, and the rows that it was trained on and stopped by."""
+    data = l2c.datasets.load(name)
+    fit, dev = data.dev_split(seed)
+    return train(data, fit, dev, seed), fit, dev
+
+
 def run(data: l2c.datasets.Dataset, seed: int, strategy: str, schema: l2c.Schema) -> dict[str, Any]:
     """Return the figures of one strategy with one black box."""
-    fit, dev = data.dev_split(seed)
-    model = train(data, fit, dev, seed)
+    model, fit, dev = blackbox(data.name, seed)
     explainer = l2c.L2C().fit(fit, model, schema, dev=dev, seed=seed)
     rows = data.test[: TEST_ROWS.get(data.name)].drop(columns=data.target)
     found = explainer.explain(rows, N, seed=seed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from l2c import Edges, Feature, Schema, ZeroOrPositive
 from l2c.core.conditions import parse_condition
 from l2c.engine.discretise import public_layout
 from l2c.release.boxes import BLOCK, POINTS, points_in_boxes, share_valid
+from l2c.release.explain import only
 
 LAYOUT = public_layout(
     Schema(
@@ -95,3 +98,11 @@ def test_a_condition_counts_for_its_rows():
 def test_any_number_of_boxes_will_do(count):
     released = boxes(np.tile([2, 0, 0, 0], (count, 1)).reshape(count, 4))
     assert share_valid(released, [Older()]).tolist() == [1.0] * count
+
+
+def test_what_is_taken_back_takes_its_share_with_it():
+    released = boxes([[0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 0, 0]])
+    shares = share_valid(released, [Older()])
+    kept = only(replace(released, share_valid=shares), np.array([False, True, True]))
+    assert kept.share_valid.tolist() == shares[1:].tolist()
+    assert only(released, np.array([False, True, True])).share_valid is None
