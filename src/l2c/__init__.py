@@ -17,6 +17,7 @@ from l2c.adapters.settings import read_schema, write_schema
 from l2c.app.audit import AuditReport, audit_frame
 from l2c.app.explainer import Explainer, load
 from l2c.app.explanations import Explanations, read
+from l2c.app.gate import Gate
 from l2c.app.l2c import L2C
 from l2c.app.recheck import Recheck, recheck
 from l2c.core.binning import Edges, EqualFrequency, MinimalEntropy, Tree, ZeroOrPositive
@@ -37,6 +38,7 @@ __all__ = [
     "Explainer",
     "Explanations",
     "Feature",
+    "Gate",
     "HttpModel",
     "Implies",
     "LevelInput",

@@ -21,12 +21,12 @@ from l2c.core.binning import MinimalEntropy, Tree
 from l2c.core.blackbox import plain_labels
 from l2c.core.explanation import Released
 from l2c.core.feature import Feature
-from l2c.core.layout import Layout
+from l2c.core.layout import Layout, places
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Label
 from l2c.engine.discretise import discretise
 from l2c.errors import DataError, InputError, nearest
-from l2c.evaluate.audit import Audit, Population, Samples, audit, places
+from l2c.evaluate.audit import Audit, Population, Samples, audit
 from l2c.evaluate.requirement import Requirement, parse_requirement, violations
 
 LISTED = 10
@@ -322,6 +322,11 @@ def _population(frame: Any, prediction: Predictions | None, layout: Layout, code
         return Population(cells, None, skipped)
     labels = _labels_of(frame, prediction, len(kept))
     return Population(cells, _coded(labels, codes)[kept], skipped)
+
+
+def population_of(frame: Any, layout: Layout) -> Cells:
+    """Return the rows of a population that can match a released one, by value; only quasi-identifiers are read."""
+    return _rows(frame, layout.schema, places(layout, "quasi"), "population")[0]
 
 
 def _labels_of(frame: Any, prediction: Predictions, rows: int) -> Sequence[Label | None]:

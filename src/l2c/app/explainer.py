@@ -22,6 +22,7 @@ from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress, answers, pools_from, selection_of
+from l2c.app.gate import Gate
 from l2c.app.judging import Judges
 from l2c.app.requests import Request, checked_request
 from l2c.app.versions import versions
@@ -36,12 +37,15 @@ from l2c.core.sight import View
 from l2c.core.types import Cells, Label, Mask, Probabilities
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError
-from l2c.release.explain import Pools, only
+from l2c.release.explain import Pools
 from l2c.release.gather import with_unreadable
+from l2c.release.policy import Policy
+from l2c.release.ranking import only
 from l2c.release.reasons import EXPLORED, Plea, Stack, explained, pleas_of
 from l2c.release.search import Budget
 from l2c.release.select import Selection
 from l2c.release.settle import Sight
+from l2c.release.withhold import gated
 
 REASON_TRIES = 3000
 """Proposals for a row under a limit that is relaxed to see whether it helps."""
@@ -93,6 +97,7 @@ class Explainer:
         max_cost: float | None = None,
         limits: Sequence[Mapping[str, Any] | Limits | None] | None = None,
         robust: Sequence[object] | float | None = None,
+        gate: Gate | None = None,
         plausibility: float | None = None,
         select: Strategy | None = None,
         pool: int | None = None,
@@ -129,6 +134,9 @@ class Explainer:
             probability is the least of them. Or a margin such as 0.1, by which the probability must be beyond the
             threshold (0.5 unless the explainer was fitted with another); of more than two classes, twice the margin
             ahead of every class that is not desired.
+        gate
+            A privacy policy that every released class of counterfactuals keeps; a row for which it cannot be kept is
+            withheld. See `Gate`.
         plausibility
             The dial from 0 (the most diverse sets) to 1 (the most plausible); by default 0.5.
         select
@@ -157,11 +165,12 @@ class Explainer:
         request = checked_request(
             self.bundle.counterer.recipe, self.classes, self.schema, rows=len(reading.cells), n=n, seed=seed,
             tries=tries, seconds=seconds, plausibility=plausibility, select=select, pool=pool, wish=wish,
-            by_row=limits, reasons=reasons, robust=Robust.of(robust),
+            by_row=limits, reasons=reasons, robust=Robust.of(robust), gate=gate,
         )  # fmt: skip
         asked = self._asked(aimed, request, [wish, *(row for row in limits or () if isinstance(row, Mapping))])
+        policy = gate.policy(self.layout) if gate else None
         readable = np.flatnonzero(~reading.bad_rows)
-        released = asked._released(reading.cells[readable], readable, request, progress)
+        released = asked._released(reading.cells[readable], readable, request, policy, progress)
         released = with_unreadable(released, readable, _sentences(reading), len(reading.cells))
         notes = {**request.to_dict(), **described(aimed), "fit": dict(self.bundle.notes), **versions()}
         features, index = frames.features_of(frame, self.schema), frames.index_of(frame)
@@ -170,7 +179,8 @@ class Explainer:
         if not len(found):
             return found
         judges = Judges(asked.blackbox, asked._also)
-        return replace(found, released=judges.confirmed(released, found.features(), mark.shape))
+        released = judges.confirmed(released, found.features(), mark.shape)
+        return replace(found, released=released if policy is None else gated(policy, released))
 
     def _asked(self, aimed: BlackBox, request: Request, wishes: Sequence[Mapping[str, Any]]) -> Explainer:
         """Return the explainer as one call wants it: with its range, other versions of the model, and a deadline."""
@@ -219,13 +229,20 @@ class Explainer:
             points.append(Point(place, scores, found.released.pooled / tries if tries else None))
         return Curve(tuple(points))
 
-    def _released(self, cells: Cells, readable: np.ndarray, request: Request, progress: Progress | None) -> Released:
+    def _released(
+        self,
+        cells: Cells,
+        readable: np.ndarray,
+        request: Request,
+        policy: Policy | None,
+        progress: Progress | None,
+    ) -> Released:
         proba = answers(self.blackbox, cells)
         goal = request.goal(proba, readable, threshold_of(self.blackbox))
         clock = _clock(request.seconds)
         budget = Budget(request.tries, request.patience, clock)
         question = self._question(cells, proba, goal, self.schema, request.limits(readable))
-        pools = self._pools(question, request, budget, lambda: self._view(cells), progress)
+        pools = self._pools(question, request, budget, policy, lambda: self._view(cells), progress)
         counterer = self.bundle.counterer
         released = pools.release(request.n, selection_of(counterer, request.select, request.plausibility))
         if isinstance(self.blackbox, RangeModel):
@@ -233,6 +250,7 @@ class Explainer:
             released = replace(released, measured=numbers)
         if not request.reasons:
             return released
+        own = policy if policy is not None and policy.scope == "set" else None
 
         def again(
             pleas: Sequence[Plea], stacks: Sequence[Stack], low: np.ndarray | None, *, robust: bool = True
@@ -253,12 +271,15 @@ class Explainer:
             enough = np.array([plea.wanted for plea in pleas])
             pool = max(request.pool, EXPLORED) if enough.max() >= EXPLORED else request.pool
             less = Budget(tries, min(tries, pool), clock)
-            return asker._pools(asked, replace(request, pool=pool), less, enough=enough).release(pool, Selection())
+            pools = asker._pools(asked, replace(request, pool=pool), less, own, enough=enough)
+            return pools.release(pool, Selection())
 
         def alone(pleas: Sequence[Plea]) -> Released:
             return again(pleas, [plea.stack for plea in pleas], None, robust=False)
 
         pleas = pleas_of(released, pools.best, request.stacks(self.schema, readable))
+        if policy is not own:  # what others share is not known to a few of them
+            pleas = [plea for plea in pleas if not released.outcomes[plea.row].valid]
         frail = alone if request.robust else None
         return replace(released, outcomes=tuple(explained(released.outcomes, pleas, self.schema, again, frail)))
 
@@ -273,6 +294,7 @@ class Explainer:
         question: Question,
         request: Request,
         budget: Budget,
+        policy: Policy | None = None,
         sight: Sight | None = None,
         progress: Progress | None = None,
         enough: np.ndarray | None = None,
@@ -287,6 +309,7 @@ class Explainer:
             dial=request.plausibility,
             seed=request.seed,
             budget=budget,
+            policy=policy,
             sight=sight,
             progress=progress,
         )

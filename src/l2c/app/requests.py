@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from l2c.app.aims import NOT_ROBUST, Robust
+from l2c.app.gate import Gate
 from l2c.core.blackbox import decide
 from l2c.core.goal import Goal
 from l2c.core.limits import NO_LIMITS, Limits
@@ -66,6 +67,8 @@ class Request:
         Whether to find out what would help the rows that got too few.
     robust
         What counterfactuals must withstand.
+    gate
+        The privacy policy that every released class keeps.
     """
 
     n: int
@@ -80,12 +83,14 @@ class Request:
     by_row: Mapping[int, Wish]
     reasons: bool
     robust: Robust = NOT_ROBUST
+    gate: Gate | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return what decides the answer, for a file's notes."""
         names = ("seed", "tries", "seconds", "plausibility", "select", "pool")
         data = {name: getattr(self, name) for name in names}
-        return data | ({"limits": self.wish.limits.to_dict()} if self.wish.limits else {}) | self.robust.to_dict()
+        data |= {"limits": self.wish.limits.to_dict()} if self.wish.limits else {}
+        return data | self.robust.to_dict() | ({"gate": self.gate.to_dict()} if self.gate else {})
 
     def limits(self, readable: np.ndarray) -> list[tuple[Limits, Mask]]:
         """Return the limits, each with the rows that it is for, among those that could be read."""
@@ -144,6 +149,7 @@ def checked_request(
     by_row: Sequence[Mapping[str, Any] | Limits | None] | None,
     reasons: bool,
     robust: Robust = NOT_ROBUST,
+    gate: Gate | None = None,
 ) -> Request:
     """Return the request, or raise with every problem in it."""
     counts: list[tuple[str, object, int]] = [("n", n, 1), ("seed", seed, 0)]
@@ -159,6 +165,7 @@ def checked_request(
         problems.append(f"select must be one of {', '.join(get_args(Strategy))}, not {strategy!r}")
     common = _wish(wish, classes, schema, problems)
     single = _wishes(by_row, rows, classes, schema, problems)
+    problems += gate_problems(gate, schema, n)
     if problems:
         raise InputError(problems)
     size = _pool_size(int(n), strategy, recipe.pool if pool is None else pool)
@@ -175,7 +182,16 @@ def checked_request(
         by_row=single,
         reasons=reasons,
         robust=robust,
+        gate=gate,
     )
+
+
+def gate_problems(gate: object, schema: Schema, n: object) -> Iterator[str]:
+    """Yield what is wrong with a gate for sets of n."""
+    if isinstance(gate, Gate):
+        yield from gate.problems(schema, n)
+    elif gate is not None:
+        yield f"gate must be an l2c.Gate, such as l2c.Gate(k=5, l=2), not {gate!r}"
 
 
 def _wishes(

@@ -187,3 +187,8 @@ def stand_ins(feature: Feature, axis: Axis, decode: Decode, *, other: bool = Fal
     if decode == "auto":
         decode = "midpoint" if isinstance(feature.binning, Edges) else "median"
     return axis.median if (decode == "median") != other else axis.midpoint
+
+
+def places(layout: Layout, role: Literal["quasi", "sensitive"]) -> Int64[np.ndarray, " some"]:
+    """Return the places of the features that have a role."""
+    return np.flatnonzero([feature.role == role for feature in layout.schema.features])

@@ -15,9 +15,13 @@ from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
 from l2c.core.types import Mask, Probabilities
 from l2c.release import search
-from l2c.release.search import Budget, Manner, Search, joined, judged_by_all, ranks
+from l2c.release.gated import sets_of, shared_sets
+from l2c.release.policy import Policy
+from l2c.release.ranking import only, ranks
+from l2c.release.search import Budget, Kept, Manner, Search, joined, judged_by_all
 from l2c.release.select import Selection
 from l2c.release.settle import Sight, settle
+from l2c.release.withhold import withheld
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,9 +39,8 @@ class Pools:
     def release(self, asked: int, selection: Selection) -> Released:
         """Return the release with sets of at most `asked`, each row's counterfactuals together and in order."""
         first = self.searches[0]
-        sets = [(looked.start, looked.chosen(asked, selection)) for looked in self.searches]
-        found = joined([replace(kept, row=kept.row + start) for start, kept in sets], len(first.layout.axes))
-        own = self.question.levels[found.row]
+        found = self._chosen(asked, selection)
+        own, counts = self.question.levels[found.row], np.bincount(found.row, minlength=len(self.question))
         return Released(
             layout=first.layout,
             classes=first.blackbox.classes,
@@ -46,16 +49,31 @@ class Pools:
             current=self.question.current,
             desired=self.question.desired,
             goal=self.question.goal,
-            outcomes=tuple(outcome for looked in self.searches for outcome in _outcomes(looked, asked)),
+            outcomes=tuple(
+                outcome
+                for looked in self.searches
+                for outcome in _outcomes(looked, counts[looked.start : looked.start + len(looked.question)], asked)
+            ),
             row=found.row,
             rank=ranks(found.row),
             levels=found.levels,
             cells=found.cells,
             chance=found.chance,
-            predicted=self.question.desired[found.row],
+            predicted=found.label,
             cost=total_costs(first.layout, self.question.cells[found.row], found.cells, own, found.levels),
             valid=np.ones(len(found.row), dtype=bool),
         )
+
+    def _chosen(self, asked: int, selection: Selection) -> Kept:
+        policy, features = self.searches[0].policy, len(self.searches[0].layout.axes)
+        if policy is not None and policy.scope == "release":
+            return shared_sets(self.searches, asked, selection, policy)
+        sets = [
+            looked.chosen(asked, selection) if policy is None else sets_of(looked, asked, selection, policy)
+            for looked in self.searches
+        ]
+        starts = [looked.start for looked in self.searches]
+        return joined([kept.among(start) for start, kept in zip(starts, sets, strict=True)], features)
 
 
 def look(
@@ -69,6 +87,7 @@ def look(
     enough: int | Int64[np.ndarray, " rows"],
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
+    policy: Policy | None = None,
     sight: Sight | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Pools:
@@ -81,6 +100,9 @@ def look(
     ----------
     also
         Other versions of the model, under each of which a counterfactual must reach its goal too.
+    policy
+        What every class of a release must be like. Whoever proposes, what would break it is not released; a proposer
+        that draws in blocks (`blocks.InBlocks`) needs fewer draws for it.
     """
     rows = len(question)
     if also:
@@ -90,7 +112,7 @@ def look(
     for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
         chunk = question.take(np.arange(start, min(rows, start + step)))
         wanted = np.broadcast_to(enough, rows)[start : start + step]
-        looking = Search(layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also)
+        looking = Search(layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also, policy)
         looking.out_of_time = start > 0 and budget.expired()
         looking.run()
         if sight is not None and not looking.out_of_time:
@@ -128,17 +150,6 @@ def confirm(released: Released, proba: Probabilities, also: Sequence[Probabiliti
     return only(replace(released, outcomes=outcomes), valid)
 
 
-def only(released: Released, which: Mask) -> Released:
-    """Return the release with some of its counterfactuals alone, ranked anew."""
-    long = ("row", "levels", "cells", "chance", "predicted", "cost", "valid")
-    return replace(
-        released,
-        rank=ranks(released.row[which]),
-        measured=None if released.measured is None else released.measured.of_found(which),
-        **{name: getattr(released, name)[which] for name in long},
-    )
-
-
 def _taken_back(outcome: Outcome, gone: int, asked: int) -> Outcome:
     """Return how a row ended that has lost some of its set; what was not released stays in its pool."""
     why = " (the model took back others when asked again)"
@@ -149,12 +160,13 @@ PROVEN = "no combination of levels within the limits changes the outcome: a solv
 ALREADY = Outcome("already", "the model already gives the desired outcome; nothing has to change")
 
 
-def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
+def _outcomes(search: Search, counts: Int64[np.ndarray, " rows"], asked: int) -> Iterator[Outcome]:
+    """Yield how each row of a search ended, given how many were chosen for it."""
     cut_short = search.out_of_time & (search.drawn < search.budget.tries)
-    counts = (search.valid.tolist(), search.judged.tolist(), search.obeying.tolist())
     aims = ["changes the outcome" if decided else RANGED for decided in np.isnan(search.question.goal.low)]
-    for already, proven, exhausted, late, valid, tries, obeying, aim in zip(
-        search.question.already, search.proven, search.exhausted, cut_short, *counts, aims, strict=True
+    numbers = (counts.tolist(), search.valid.tolist(), search.judged.tolist(), search.obeying.tolist())
+    for already, proven, exhausted, late, chosen, valid, tries, obeying, aim in zip(
+        search.question.already, search.proven, search.exhausted, cut_short, *numbers, aims, strict=True
     ):
         if already:
             yield ALREADY
@@ -162,6 +174,10 @@ def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
             yield Outcome("infeasible", PROVEN, 0, tries, reason=Reason(proven=True))
         elif exhausted and not valid:
             yield Outcome("infeasible", _nothing_left(obeying, aim), 0, tries, reason=Reason(proven=True))
+        elif search.policy is not None and valid:
+            # What was seen and not kept for want of room might have made a class: then nothing is certain.
+            certain = bool(exhausted) and valid < search.most and search.policy.scope == "set"
+            yield withheld(search.policy, chosen, asked, valid, tries, proven=certain)
         elif exhausted:
             yield _ended(valid, asked, tries, "; there are no others within the limits", proven=True)
         elif late:

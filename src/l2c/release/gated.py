@@ -1,0 +1,194 @@
+"""Sets that keep a privacy policy, chosen from pools of valid counterfactuals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Int64
+
+from l2c.core.identities import identities
+from l2c.core.types import Mask
+from l2c.release.assemble import Grouped, assemble
+from l2c.release.policy import TIE, Classes, Policy, distinct, kept
+from l2c.release.ranking import ranks
+from l2c.release.search import Kept, Pooled, Search, joined
+from l2c.release.select import Selection, choose, reading_order
+
+CLOSER_ROUNDS = 8
+"""How often sets are chosen anew without the classes that were too far from their table."""
+
+
+def sets_of(search: Search, asked: int, selection: Selection, policy: Policy) -> Kept:
+    """Return the set of every row of a chunk, rows together and in the order to be read; every class keeps the policy.
+
+    In the scope of a set each set is a table; this is also how k, l and k_map are kept in a whole release by samples.
+    """
+    pool = joined(search.kept, len(search.layout.axes))
+    table = replace(policy, scope="set", count="samples")
+    found = table.classes(pool.row, pool.levels, pool.label)
+    pool = pool.take(np.flatnonzero(found.met()[found.of]))
+    if policy.t is None or policy.scope == "release":
+        return _assembled(search, pool, asked, selection, table)
+    closed = np.zeros(len(pool.row), dtype=bool)
+    chosen = _assembled(search, pool, asked, selection, table)
+    for _ in range(CLOSER_ROUNDS):
+        far = _too_far(table, chosen)
+        if not far.any():
+            return chosen
+        # Classes that stood out are left out of these rows' pools, and the sets chosen again.
+        closed |= _in_same_class(table, pool, chosen.take(np.flatnonzero(far)))
+        rows = np.unique(chosen.row[far])
+        again = _assembled(
+            search, pool.take(np.flatnonzero(~closed & np.isin(pool.row, rows))), asked, selection, table
+        )
+        chosen = joined([chosen.take(np.flatnonzero(~np.isin(chosen.row, rows))), again], pool.levels.shape[1])
+    return chosen.take(np.flatnonzero(kept(table, chosen.row, chosen.levels, chosen.label)))
+
+
+def _too_far(policy: Policy, chosen: Kept) -> Mask:
+    found = policy.classes(chosen.row, chosen.levels, chosen.label)
+    return np.asarray((found.distances() > (policy.t or 0.0) + TIE)[found.of])
+
+
+def _in_same_class(policy: Policy, pool: Kept, some: Kept) -> Mask:
+    """Return which of a pool are in a class of some of it."""
+    both = joined([pool, some], pool.levels.shape[1])
+    order = np.argsort(np.concatenate([pool.row, some.row]), kind="stable")
+    of = np.empty(len(order), dtype=np.int64)
+    of[order] = policy.classes(both.row, both.levels, both.label).of
+    return np.isin(of[: len(pool.row)], of[len(pool.row) :])
+
+
+def _assembled(search: Search, pool: Kept, asked: int, selection: Selection, policy: Policy) -> Kept:
+    """Return the sets of rows from a pool of which every class can keep the policy."""
+    if not len(pool.row):
+        return pool
+    pools = Pooled.of(search.question, search.layout, pool, selection)
+    there = pools.position >= 0
+    of = np.full(there.shape, -1)
+    of[there] = _within_rows(policy, pool)[pools.position[there]]
+    places = policy.sensitive if policy.l is not None else np.empty(0, dtype=np.int64)
+    sensitive = pool.levels[:, places].astype(np.int64)[pools.position]
+    grouped = Grouped(of, sensitive, policy.k, policy.l or 1)
+    return pools.picked(assemble(pools.levels, pools.worth, grouped, asked, selection.distance))
+
+
+def _within_rows(policy: Policy, pool: Kept) -> Int64[np.ndarray, " n"]:
+    """Return the class of each of a pool, counted from 0 in every row."""
+    of = policy.classes(pool.row, pool.levels, pool.label).of
+    # Rows stand together, and so do the numbers of their classes.
+    first = np.zeros(int(pool.row.max()) + 1, dtype=np.int64)
+    start = np.flatnonzero(np.diff(pool.row, prepend=-1))
+    first[pool.row[start]] = np.minimum.reduceat(of, start)
+    return of - first[pool.row]
+
+
+ROUNDS = 12
+"""How often people choose anew among the classes that enough of them chose."""
+
+
+def shared_sets(searches: Sequence[Search], asked: int, selection: Selection, policy: Policy) -> Kept:
+    """Return the sets of all rows of a release whose classes, over all of them together, keep the policy."""
+    release = _Release.of(searches, asked, selection, policy)
+    chosen = release.in_common() if policy.count == "people" else release.one_by_one(searches)
+    pool = release.pool
+    chosen = kept(policy, pool.row, pool.levels, pool.label, chosen)
+    if policy.t is None:  # one more in a class could move it away from the others
+        chosen |= release.followers(chosen)
+    return release.read(chosen)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Release:
+    """The valid ones of all rows of a release, in chunks: where each chunk of them begins, with its rows' pools."""
+
+    asked: int
+    selection: Selection
+    policy: Policy
+    pool: Kept
+    classes: Classes
+    chunks: tuple[tuple[slice, Pooled], ...]
+
+    @classmethod
+    def of(cls, searches: Sequence[Search], asked: int, selection: Selection, policy: Policy) -> _Release:
+        features, chunks, parts, end = len(searches[0].layout.axes), [], [], 0
+        for looked in searches:
+            part = joined(looked.kept, features)
+            chunks.append((slice(end, end + len(part.row)), Pooled.of(looked.question, looked.layout, part, selection)))
+            parts.append(part.among(looked.start))
+            end += len(part.row)
+        pool = joined(parts, features)
+        found = policy.classes(np.zeros_like(pool.row), pool.levels, pool.label)
+        return cls(asked, selection, policy, pool, found, tuple(chunks))
+
+    def one_by_one(self, searches: Sequence[Search]) -> Mask:
+        """Return which are chosen if the classes of every set keep the policy by themselves."""
+        chosen = np.zeros(len(self.pool.row), dtype=bool)
+        for (part, pools), looked in zip(self.chunks, searches, strict=True):
+            own = sets_of(looked, self.asked, self.selection, self.policy)
+            chosen[part] = _found_in(pools.kept, own)
+        return chosen
+
+    def in_common(self) -> Mask:
+        """Return which are chosen if everyone chooses among the classes that enough people choose, till all agree."""
+        open_ = self.classes.met(self.pool.row)
+        for last in np.arange(1, ROUNDS + 1) == ROUNDS:
+            chosen = self._choose(open_[self.classes.of])
+            here = np.flatnonzero(chosen)
+            of, row = self.classes.of[here], self.pool.row[here]
+            people = distinct(of, row, self.classes.count)
+            some = self.policy.classes(np.zeros_like(row), self.pool.levels[here], self.pool.label[here])
+            good = np.zeros(self.classes.count, dtype=bool)
+            good[of] = some.met(row)[some.of]
+            short = np.flatnonzero((people > 0) & ~good)
+            if not len(short):
+                return chosen
+            # The least popular go first: those who lose them may then choose what others have.
+            order = short[np.argsort(people[short], kind="stable")]
+            open_[order if last else order[: -(-len(order) // 2)]] = False
+        return self._choose(open_[self.classes.of])
+
+    def _choose(self, present: Mask) -> Mask:
+        """Return which are chosen if each row chooses freely among some."""
+        chosen = np.zeros(len(present), dtype=bool)
+        for part, pools in self.chunks:
+            there = pools.position >= 0
+            there[there] = present[part][pools.position[there]]
+            order = choose(pools.levels, there, pools.worth, self.asked, self.selection.distance)
+            line, at = np.nonzero(order >= 0)
+            chosen[part.start + pools.position[line, order[line, at]]] = True
+        return chosen
+
+    def followers(self, chosen: Mask) -> Mask:
+        """Return the best of those whose class is released already, for rows with fewer than asked."""
+        out = np.zeros(self.classes.count, dtype=bool)
+        out[self.classes.of[chosen]] = True
+        worth = np.concatenate([pools.worth[pools.position >= 0] for _, pools in self.chunks])
+        free = np.flatnonzero(~chosen & out[self.classes.of])
+        free = free[np.lexsort((-worth[free], self.pool.row[free]))]
+        lacking = self.asked - np.bincount(self.pool.row[chosen], minlength=int(self.pool.row.max(initial=0)) + 1)
+        more = np.zeros(len(chosen), dtype=bool)
+        more[free[ranks(self.pool.row[free]) <= lacking[self.pool.row[free]]]] = True
+        return more
+
+    def read(self, chosen: Mask) -> Kept:
+        """Return those chosen, each row's in the order to be read."""
+        sets = []
+        for part, pools in self.chunks:
+            there = pools.position >= 0
+            there[there] = chosen[part][pools.position[there]]
+            place = np.argsort(~there, axis=1, kind="stable")[:, : self.asked]
+            place = np.where(np.take_along_axis(there, place, axis=1), place, -1)
+            features = np.ascontiguousarray(np.moveaxis(pools.levels, 2, 0))
+            order = reading_order(features, pools.worth, place, self.selection.distance)
+            start = self.pool.row[part] - pools.kept.row
+            sets.append(pools.picked(order).among(int(start[0]) if len(start) else 0))
+        return joined(sets, self.pool.levels.shape[1])
+
+
+def _found_in(pool: Kept, some: Kept) -> Mask:
+    """Return which of a pool are among some of it."""
+    keys = identities([np.concatenate([pool.row, some.row]), *np.concatenate([pool.levels, some.levels]).T])
+    return np.isin(keys[: len(pool.row)], keys[len(pool.row) :])
