@@ -32,12 +32,16 @@ class Grouped:
         The levels of each candidate's sensitive features: rows × pool × sensitive.
     k, l
         The least rows of a class, and the least values of each sensitive feature in it.
+    shares
+        For each sensitive feature the share of each of its levels that a class of the row should have, to be close to
+        its table; None where that does not matter.
     """
 
     of: PerPlace
     sensitive: Int64[np.ndarray, "rows pool sensitive"]
     k: int
     l: int  # noqa: E741  # its name in the literature
+    shares: tuple[Float64[np.ndarray, "rows levels"], ...] | None = None
 
     @property
     def classes(self) -> int:
@@ -58,18 +62,20 @@ class Grouped:
         values, gain = self.sensitive[row, place], worth[row, place]
         free, size, steps = np.ones(len(of), dtype=bool), np.zeros(len(start), dtype=np.int64), []
         needed = np.full((len(start), values.shape[1]), self.l)
-        taken = [np.zeros((len(start), int(column.max(initial=0)) + 1), dtype=bool) for column in values.T]
+        taken = [np.zeros((len(start), int(column.max(initial=0)) + 1)) for column in values.T]
         while len(open_ := np.flatnonzero((size < self.k) | (needed > 0).any(axis=1))):
-            news = np.zeros(len(of))
+            score = gain.copy()
             for i, column in enumerate(values.T):
-                news += ~taken[i][of, column] & (needed[of, i] > 0)
-            score = np.where(free, news * _FIRST + gain, -np.inf)
-            best = _first_best(score, of, start)[open_]
+                held = taken[i][of, column]
+                score += _FIRST * ((held == 0) & (needed[of, i] > 0))
+                if self.shares is not None:
+                    score += _NEXT * (self.shares[i][row, column] * (size[of] + 1) - held)
+            best = _first_best(np.where(free, score, -np.inf), of, start)[open_]
             free[best] = False
             size[open_] += 1
             for i, column in enumerate(values.T):
-                needed[open_, i] -= ~taken[i][open_, column[best]]
-                taken[i][open_, column[best]] = True
+                needed[open_, i] -= taken[i][open_, column[best]] == 0
+                taken[i][open_, column[best]] += 1
             steps.append(best)
         core = np.full((*self.of.shape[:1], max(self.classes, 1), max(len(steps), 1)), -1)
         for step, best in enumerate(steps):
@@ -77,8 +83,9 @@ class Grouped:
         return core
 
 
-_FIRST = 1e6
-"""What a value that a class still lacks outweighs: anything that a candidate adds by itself."""
+_FIRST, _NEXT = 1e6, 1e3
+"""What a value that a class still lacks outweighs, and one of which it has less than its share: all that a candidate
+adds by itself."""
 
 
 def _first_best(score: np.ndarray, of: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -210,9 +217,9 @@ class _Building:
             there = self.chosen[:, place] >= 0
             rest = self.apart - distances_to(self.features, old)
             gain = self.worth + 2 * self.pull * rest
-            best = np.where(self.free & self._may_replace(place, old), gain, -np.inf).argmax(axis=1)
-            may = self.free[self.rows, best] & self._may_replace(place, old)[self.rows, best]
-            better = there & may & (gain[self.rows, best] > gain[self.rows, old] + 1e-12)
+            may = self.free & self._may_replace(place, old)
+            best = np.where(may, gain, -np.inf).argmax(axis=1)
+            better = there & may[self.rows, best] & (gain[self.rows, best] > gain[self.rows, old] + 1e-12)
             self.free[self.rows[better], old[better]] = True
             self.free[self.rows[better], best[better]] = False
             new = np.where(better, best, old)
@@ -222,15 +229,17 @@ class _Building:
         return moved
 
     def _may_replace(self, place: int, old: np.ndarray) -> Bool[np.ndarray, "rows pool"]:
-        """Return which candidates may stand in for a member: its class keeps k rows and l values."""
-        of, chosen = self.grouped.of, self.chosen
+        """Return which candidates may stand in for a member: its class keeps k rows, l values, and its shares."""
+        of, chosen, sensitive = self.grouped.of, self.chosen, self.grouped.sensitive
         own = of[self.rows, old]
+        if self.grouped.shares is not None:
+            return np.asarray((of == own[:, None]) & (sensitive == sensitive[self.rows, old][:, None]).all(axis=2))
         inside = chosen >= 0
         inside[:, place] = False
         others = inside & (of[self.rows[:, None], np.maximum(chosen, 0)] == own[:, None])
         same, elsewhere = of == own[:, None], (others.sum(axis=1) >= self.grouped.k)[:, None] & self._in_active()
-        for i in range(self.grouped.sensitive.shape[2]):
-            values = self.grouped.sensitive[:, :, i]
+        for i in range(sensitive.shape[2]):
+            values = sensitive[:, :, i]
             there = np.zeros((len(self.rows), int(values.max(initial=0)) + 1), dtype=bool)
             line, at = np.nonzero(others)
             there[line, values[line, chosen[line, at]]] = True

@@ -21,7 +21,7 @@ from l2c.release.ranking import only, ranks
 from l2c.release.search import Budget, Kept, Manner, Search, joined, judged_by_all
 from l2c.release.select import Selection
 from l2c.release.settle import Sight, settle
-from l2c.release.withhold import withheld
+from l2c.release.withhold import shortages, withheld
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,11 +49,7 @@ class Pools:
             current=self.question.current,
             desired=self.question.desired,
             goal=self.question.goal,
-            outcomes=tuple(
-                outcome
-                for looked in self.searches
-                for outcome in _outcomes(looked, counts[looked.start : looked.start + len(looked.question)], asked)
-            ),
+            outcomes=tuple(self._outcomes(counts.tolist(), asked)),
             row=found.row,
             rank=ranks(found.row),
             levels=found.levels,
@@ -63,6 +59,29 @@ class Pools:
             cost=total_costs(first.layout, self.question.cells[found.row], found.cells, own, found.levels),
             valid=np.ones(len(found.row), dtype=bool),
         )
+
+    def _outcomes(self, counts: list[int], asked: int) -> Iterator[Outcome]:
+        """Yield how each row ended, given how many were chosen for it."""
+        plain = [outcome for looked in self.searches for outcome in _outcomes(looked, asked)]
+        policy = self.searches[0].policy
+        if policy is None:
+            yield from plain
+            return
+        pool = joined([kept.among(start) for start, kept in self._kept()], len(policy.layout.axes))
+        whys = shortages(policy, pool.row, pool.levels, pool.label, self.question)
+        # What was seen and not kept for want of room might have made a class: then nothing is certain.
+        certain = np.concatenate([looked.exhausted & (looked.valid < looked.most) for looked in self.searches])
+        for outcome, count, why, sure in zip(plain, counts, whys, certain, strict=True):
+            proven = bool(sure) and policy.scope == "set"
+            yield (
+                withheld(policy, count, asked, outcome.valid, outcome.tries, why, proven=proven)
+                if outcome.valid
+                else outcome
+            )
+
+    def _kept(self) -> Iterator[tuple[int, Kept]]:
+        for looked in self.searches:
+            yield looked.start, joined(looked.kept, len(looked.layout.axes))
 
     def _chosen(self, asked: int, selection: Selection) -> Kept:
         policy, features = self.searches[0].policy, len(self.searches[0].layout.axes)
@@ -160,13 +179,12 @@ PROVEN = "no combination of levels within the limits changes the outcome: a solv
 ALREADY = Outcome("already", "the model already gives the desired outcome; nothing has to change")
 
 
-def _outcomes(search: Search, counts: Int64[np.ndarray, " rows"], asked: int) -> Iterator[Outcome]:
-    """Yield how each row of a search ended, given how many were chosen for it."""
+def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
     cut_short = search.out_of_time & (search.drawn < search.budget.tries)
+    counts = (search.valid.tolist(), search.judged.tolist(), search.obeying.tolist())
     aims = ["changes the outcome" if decided else RANGED for decided in np.isnan(search.question.goal.low)]
-    numbers = (counts.tolist(), search.valid.tolist(), search.judged.tolist(), search.obeying.tolist())
-    for already, proven, exhausted, late, chosen, valid, tries, obeying, aim in zip(
-        search.question.already, search.proven, search.exhausted, cut_short, *numbers, aims, strict=True
+    for already, proven, exhausted, late, valid, tries, obeying, aim in zip(
+        search.question.already, search.proven, search.exhausted, cut_short, *counts, aims, strict=True
     ):
         if already:
             yield ALREADY
@@ -174,10 +192,6 @@ def _outcomes(search: Search, counts: Int64[np.ndarray, " rows"], asked: int) ->
             yield Outcome("infeasible", PROVEN, 0, tries, reason=Reason(proven=True))
         elif exhausted and not valid:
             yield Outcome("infeasible", _nothing_left(obeying, aim), 0, tries, reason=Reason(proven=True))
-        elif search.policy is not None and valid:
-            # What was seen and not kept for want of room might have made a class: then nothing is certain.
-            certain = bool(exhausted) and valid < search.most and search.policy.scope == "set"
-            yield withheld(search.policy, chosen, asked, valid, tries, proven=certain)
         elif exhausted:
             yield _ended(valid, asked, tries, "; there are no others within the limits", proven=True)
         elif late:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float64, Int64
 
 from l2c.core.identities import identities
 from l2c.core.types import Mask
@@ -65,24 +65,32 @@ def _assembled(search: Search, pool: Kept, asked: int, selection: Selection, pol
     """Return the sets of rows from a pool of which every class can keep the policy."""
     if not len(pool.row):
         return pool
-    pools = Pooled.of(search.question, search.layout, pool, selection)
+    rows, line = np.unique(pool.row, return_inverse=True)
+    pools = Pooled.of(search.question.take(rows), search.layout, replace(pool, row=line), selection)
     there = pools.position >= 0
     of = np.full(there.shape, -1)
-    of[there] = _within_rows(policy, pool)[pools.position[there]]
-    places = policy.sensitive if policy.l is not None else np.empty(0, dtype=np.int64)
-    sensitive = pool.levels[:, places].astype(np.int64)[pools.position]
-    grouped = Grouped(of, sensitive, policy.k, policy.l or 1)
-    return pools.picked(assemble(pools.levels, pools.worth, grouped, asked, selection.distance))
+    of[there] = _within_rows(policy, pools.kept)[pools.position[there]]
+    sensitive = pool.levels[:, policy.sensitive].astype(np.int64)[pools.position]
+    shares = None if policy.t is None else tuple(_shares(there, sensitive[:, :, i]) for i in range(sensitive.shape[2]))
+    grouped = Grouped(of, sensitive, policy.k, policy.l or 1, shares)
+    chosen = pools.picked(assemble(pools.levels, pools.worth, grouped, asked, selection.distance))
+    return replace(chosen, row=rows[chosen.row])
+
+
+def _shares(there: Mask, levels: Int64[np.ndarray, "rows pool"]) -> Float64[np.ndarray, "rows levels"]:
+    """Return how often each level occurs in every row's pool."""
+    counts = np.zeros((len(levels), int(levels.max(initial=0)) + 1))
+    line, place = np.nonzero(there)
+    np.add.at(counts, (line, levels[line, place]), 1.0)
+    return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
 
 
 def _within_rows(policy: Policy, pool: Kept) -> Int64[np.ndarray, " n"]:
     """Return the class of each of a pool, counted from 0 in every row."""
     of = policy.classes(pool.row, pool.levels, pool.label).of
     # Rows stand together, and so do the numbers of their classes.
-    first = np.zeros(int(pool.row.max()) + 1, dtype=np.int64)
     start = np.flatnonzero(np.diff(pool.row, prepend=-1))
-    first[pool.row[start]] = np.minimum.reduceat(of, start)
-    return of - first[pool.row]
+    return of - np.minimum.reduceat(of, start)[pool.row]
 
 
 ROUNDS = 12
@@ -134,8 +142,8 @@ class _Release:
     def in_common(self) -> Mask:
         """Return which are chosen if everyone chooses among the classes that enough people choose, till all agree."""
         open_ = self.classes.met(self.pool.row)
+        chosen = self._choose(open_[self.classes.of], np.zeros(len(self.pool.row), dtype=bool))
         for last in np.arange(1, ROUNDS + 1) == ROUNDS:
-            chosen = self._choose(open_[self.classes.of])
             here = np.flatnonzero(chosen)
             of, row = self.classes.of[here], self.pool.row[here]
             people = distinct(of, row, self.classes.count)
@@ -148,18 +156,32 @@ class _Release:
             # The least popular go first: those who lose them may then choose what others have.
             order = short[np.argsort(people[short], kind="stable")]
             open_[order if last else order[: -(-len(order) // 2)]] = False
-        return self._choose(open_[self.classes.of])
-
-    def _choose(self, present: Mask) -> Mask:
-        """Return which are chosen if each row chooses freely among some."""
-        chosen = np.zeros(len(present), dtype=bool)
-        for part, pools in self.chunks:
-            there = pools.position >= 0
-            there[there] = present[part][pools.position[there]]
-            order = choose(pools.levels, there, pools.worth, self.asked, self.selection.distance)
-            line, at = np.nonzero(order >= 0)
-            chosen[part.start + pools.position[line, order[line, at]]] = True
+            chosen = self._choose(open_[self.classes.of], chosen)
         return chosen
+
+    def _choose(self, present: Mask, chosen: Mask) -> Mask:
+        """Return which are chosen if each row that lacks some, or holds what is no longer there, chooses anew."""
+        lacking = np.bincount(self.pool.row[chosen & present], minlength=self.rows) < self.asked
+        chosen = chosen & ~lacking[self.pool.row]
+        for part, pools in self.chunks:
+            start = self._start(part, pools)
+            rows = np.flatnonzero(lacking[start : start + len(pools.position)])
+            position = pools.position[rows]
+            there = position >= 0
+            there[there] = present[part][position[there]]
+            levels, worth = pools.kept.levels[position], pools.worth[rows]
+            order = choose(levels, there, worth, self.asked, self.selection.distance)
+            line, at = np.nonzero(order >= 0)
+            chosen[part.start + position[line, order[line, at]]] = True
+        return chosen
+
+    @property
+    def rows(self) -> int:
+        return sum(len(pools.position) for _, pools in self.chunks)
+
+    def _start(self, part: slice, pools: Pooled) -> int:
+        """Return the place of a chunk's first row in the release."""
+        return int(self.pool.row[part.start] - pools.kept.row[0]) if len(pools.kept.row) else 0
 
     def followers(self, chosen: Mask) -> Mask:
         """Return the best of those whose class is released already, for rows with fewer than asked."""
@@ -168,7 +190,7 @@ class _Release:
         worth = np.concatenate([pools.worth[pools.position >= 0] for _, pools in self.chunks])
         free = np.flatnonzero(~chosen & out[self.classes.of])
         free = free[np.lexsort((-worth[free], self.pool.row[free]))]
-        lacking = self.asked - np.bincount(self.pool.row[chosen], minlength=int(self.pool.row.max(initial=0)) + 1)
+        lacking = self.asked - np.bincount(self.pool.row[chosen], minlength=self.rows)
         more = np.zeros(len(chosen), dtype=bool)
         more[free[ranks(self.pool.row[free]) <= lacking[self.pool.row[free]]]] = True
         return more
@@ -183,8 +205,7 @@ class _Release:
             place = np.where(np.take_along_axis(there, place, axis=1), place, -1)
             features = np.ascontiguousarray(np.moveaxis(pools.levels, 2, 0))
             order = reading_order(features, pools.worth, place, self.selection.distance)
-            start = self.pool.row[part] - pools.kept.row
-            sets.append(pools.picked(order).among(int(start[0]) if len(start) else 0))
+            sets.append(pools.picked(order).among(self._start(part, pools)))
         return joined(sets, self.pool.levels.shape[1])
 
 

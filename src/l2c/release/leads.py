@@ -72,9 +72,13 @@ def groups_of(question: Question, policy: Policy) -> Int64[np.ndarray, " rows"]:
 
     They have the same quasi-identifiers where these never move, and the same desired class.
     """
+    return identities([*question.levels[:, fixed_places(policy)].T, question.desired])
+
+
+def fixed_places(policy: Policy) -> list[int]:
+    """Return the places of the quasi-identifiers that never move."""
     features = policy.layout.schema.features
-    fixed = [place for place in policy.quasi if features[place].moves == "never"]
-    return identities([*question.levels[:, fixed].T, question.desired])
+    return [int(place) for place in policy.quasi if features[place].moves == "never"]
 
 
 def _ways(proposer: Proposer, question: Question, policy: Policy) -> Levels:

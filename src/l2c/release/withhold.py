@@ -5,36 +5,79 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from jaxtyping import Int64
 
 from l2c.core.explanation import Outcome, Reason, Released
+from l2c.core.method import Question
+from l2c.core.types import Levels
+from l2c.release.leads import fixed_places, groups_of
 from l2c.release.policy import Policy, kept
 from l2c.release.ranking import only
 
 
-def withheld(policy: Policy, chosen: int, asked: int, valid: int, tries: int, *, proven: bool = False) -> Outcome:
-    """Return how a row ended under a policy, of which some valid ones were found and so many may leave."""
+def withheld(policy: Policy, chosen: int, asked: int, valid: int, tries: int, why: str, *, proven: bool) -> Outcome:
+    """Return how a row ended under a policy, of which some valid ones were found and so many may leave.
+
+    `why` says what the policy lacks where none may.
+    """
     if chosen == asked:
         ones = "counterfactual" if asked == 1 else "different counterfactuals"
         return Outcome("found", f"{asked} {ones}", asked, tries, valid)
     end = "; there are no others within the limits" if proven else ""
     found = "1 valid one was found" if valid == 1 else f"{valid} valid ones were found"
     if chosen:
-        sentence = (
-            f"{chosen} of {asked} counterfactuals: {found}, and the policy ({policy.words}) lets no more out{end}"
-        )
+        sentence = f"{chosen} of {asked} counterfactuals: {found}, the policy ({policy.words}) lets no more out{end}"
         return Outcome("partial", sentence, chosen, tries, valid, Reason(proven))
-    sentence = f"{found}, but {shortage(policy)}{end}"
-    return Outcome("withheld", sentence, 0, tries, valid, Reason(proven))
+    return Outcome("withheld", f"{found}, but {why}{end}", 0, tries, valid, Reason(proven))
 
 
-def shortage(policy: Policy) -> str:
-    """Return what no class of a row's counterfactuals has, in words that tell nothing of anyone else."""
-    if policy.count == "people":
-        return (
-            f"no {policy.k} people of this release share a class with this row: the policy ({policy.words}) forbids it"
-        )
-    where = "of this set" if policy.scope == "set" else "of this release"
-    return f"no class {where} keeps the policy ({policy.words})"
+def shortages(
+    policy: Policy, row: Int64[np.ndarray, " n"], levels: Levels, label: Int64[np.ndarray, " n"], question: Question
+) -> list[str]:
+    """Return for each row of a question what its valid ones lack, in words that tell nothing of anyone else.
+
+    Parameters
+    ----------
+    row, levels, label
+        The row of each valid one, its levels, and the class that the model puts it in.
+    """
+    if policy.scope == "release":
+        return _unshared(policy, question)
+    found = policy.classes(row, levels, label)
+    owner = np.zeros(found.count, dtype=np.int64)
+    owner[found.of] = row
+    largest = np.zeros(len(question), dtype=np.int64)
+    np.maximum.at(largest, owner, np.bincount(found.of, minlength=found.count))
+    large, diverse = found.large(), found.diverse()
+    has_large, has_diverse = (np.zeros(len(question), dtype=bool) for _ in range(2))
+    has_large[owner[large]], has_diverse[owner[large & diverse]] = True, True
+    return [
+        f"no class of them matches none or at least {policy.k_map} rows of the population"
+        if many and various
+        else f"no class of {policy.k} of them has {policy.l} values of every sensitive feature"
+        if many
+        else f"no more than {most} of them share their quasi-identifiers: k = {policy.k} needs {policy.k}"
+        for most, many, various in zip(largest.tolist(), has_large, has_diverse, strict=True)
+    ]
+
+
+def _unshared(policy: Policy, question: Question) -> list[str]:
+    """Return why no class of a release has room for a row's valid ones."""
+    if policy.count == "samples":
+        return [f"no class of this release keeps the policy ({policy.words}) with them"] * len(question)
+    fixed = [policy.layout.schema.names[place] for place in fixed_places(policy)]
+    same = f"the same {', '.join(fixed)}" if fixed else "the same goal"
+    _, group, sizes = np.unique(groups_of(question, policy), return_inverse=True, return_counts=True)
+    return [
+        f"only {_people(size)} of this release {'has' if size == 1 else 'have'} {same}: k = {policy.k} needs {policy.k}"
+        if size < policy.k
+        else f"fewer than {policy.k} people of this release can share a class with them"
+        for size in sizes[group].tolist()
+    ]
+
+
+def _people(count: int) -> str:
+    return "1 person" if count == 1 else f"{count} people"
 
 
 def gated(policy: Policy, released: Released) -> Released:
@@ -52,5 +95,6 @@ def gated(policy: Policy, released: Released) -> Released:
 
 def _taken_along(policy: Policy, outcome: Outcome, lost: int, asked: int) -> Outcome:
     """Return how a row ended whose classes were broken by what the model took back."""
-    ended = withheld(policy, outcome.found - lost, asked, outcome.valid, outcome.tries)
+    why = f"no class of them keeps the policy ({policy.words}) any more"
+    ended = withheld(policy, outcome.found - lost, asked, outcome.valid, outcome.tries, why, proven=False)
     return replace(ended, sentence=f"{ended.sentence} (the model took back others when asked again)")
