@@ -112,7 +112,7 @@ def run(name: str, seed: int, n: int, dials: list[float], rows: list[dict[str, A
             {"data": name, "seed": seed, "n": n, "mode": mode, "dial": dial, **check,
              **{key: scores[key] for key in ("sparsity", "diversity", "harmonic_mean")},
              "tries": found.released.tries / len(found), "cpu_s": took, "outcomes": dict(outcomes),
-             "why": dict(Counter(_reason(one.sentence) for one in found.outcomes if one.status in ("withheld", "partial"))),
+             "why": dict(Counter(_why(one.sentence) for one in found.outcomes if one.status in ("withheld", "partial"))),
              "below": classes_below(frame, schema, cuts, gate, population), "sets": _risks(audit["sets"]),
              "release": _risks(audit["release"])}
         )  # fmt: skip
@@ -123,7 +123,7 @@ def run(name: str, seed: int, n: int, dials: list[float], rows: list[dict[str, A
         )
 
 
-def _reason(sentence: str) -> str:
+def _why(sentence: str) -> str:
     """Return a sentence without its numbers of valid ones."""
     return sentence.split("found, ", 1)[-1]
 

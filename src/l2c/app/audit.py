@@ -17,6 +17,7 @@ from l2c.adapters import frames, records, settings
 from l2c.adapters.frames.columns import arrays, encoded, is_missing
 from l2c.adapters.frames.kinds import library_of
 from l2c.app.audit_page import as_fragment, as_page, as_tables
+from l2c.app.coarse_frames import as_told
 from l2c.core.binning import MinimalEntropy, Tree
 from l2c.core.blackbox import plain_labels
 from l2c.core.explanation import Released
@@ -116,6 +117,14 @@ def audit_released(
     layout, classes = released.layout, released.classes
     words = tuple(str(label) for label in classes)
     samples = Samples(layout, released.levels, released.cells, released.predicted, words, released.row)
+    if released.coarse is not None:
+        if population is not None or training is not None:
+            raise InputError(
+                "a generalised release is told in texts, which are not linked with other rows: audit it without "
+                "population and training; its gate kept k_map when it was made"
+            )
+        layout, levels = as_told(released)
+        samples = replace(samples, layout=layout, levels=levels, cells=None)
     codes: Codes = {label: code for code, label in enumerate(classes)}
     others = _population(population, population_prediction, layout, codes)
     unknown = [label for label in codes if label not in classes]

@@ -14,6 +14,7 @@ from l2c.adapters import frames, records
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.models.mark import ModelMark
 from l2c.app.audit import AuditReport, audit_released
+from l2c.app.coarse_frames import told_coarsely
 from l2c.app.display import as_html, sheets
 from l2c.core.blackbox import BlackBox, class_of
 from l2c.core.explanation import Outcome, Released
@@ -67,7 +68,8 @@ class Explanations:
 
         Columns: `row` (the position of the input row), `rank` (from 1 on), `index` (the input's own label, where
         it has one), the features in the caller's units and dtypes, `prediction`, `probability` and `cost`. Of a model
-        that predicts a number, `prediction` is that number, and there is no probability.
+        that predicts a number, `prediction` is that number, and there is no probability. Where a gate may generalise,
+        the quasi-identifiers are texts: a level, or several as one; what was found valid is the row of `features()`.
 
         Parameters
         ----------
@@ -78,6 +80,8 @@ class Explanations:
         """
         features = self.features()
         shown = _in_intervals(features, self.released) if intervals else features
+        if self.released.coarse is not None:
+            shown = told_coarsely(shown, self.released)
         return records.long_frame(shown, self.released, self.index)
 
     def features(self) -> Any:

@@ -130,7 +130,17 @@ class Gate:
         ]
         if few:
             raise InputError(few)
-        return Policy(layout, int(self.k), self.l, self.t, self.k_map, self._crowd(layout), self.scope, self.count)
+        return Policy(
+            layout,
+            int(self.k),
+            self.l,
+            self.t,
+            self.k_map,
+            self._crowd(layout),
+            self.scope,
+            self.count,
+            self.generalise,
+        )
 
     def _crowd(self, layout: Layout) -> Crowd | None:
         if self.population is None:

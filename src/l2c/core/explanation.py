@@ -139,6 +139,9 @@ class Released:
         Whether it reaches its row's goal.
     measured
         What a model that predicts a number says of the rows; None for one that tells classes apart.
+    coarse
+        For each input row the step of the ladder of coarser levels in which its quasi-identifiers are told, 0 for
+        their own levels; None where a policy did not ask for it.
     """
 
     layout: Layout
@@ -158,6 +161,7 @@ class Released:
     cost: Float64[np.ndarray, " found"]
     valid: Mask
     measured: Measured | None = None
+    coarse: Int64[np.ndarray, " rows"] | None = None
 
     @property
     def answered(self) -> Mask:

@@ -39,7 +39,7 @@ class Pools:
     def release(self, asked: int, selection: Selection) -> Released:
         """Return the release with sets of at most `asked`, each row's counterfactuals together and in order."""
         first = self.searches[0]
-        found = self._chosen(asked, selection)
+        found, steps = self._chosen(asked, selection)
         own, counts = self.question.levels[found.row], np.bincount(found.row, minlength=len(self.question))
         return Released(
             layout=first.layout,
@@ -49,7 +49,7 @@ class Pools:
             current=self.question.current,
             desired=self.question.desired,
             goal=self.question.goal,
-            outcomes=tuple(self._outcomes(counts.tolist(), asked)),
+            outcomes=tuple(self._outcomes(counts.tolist(), steps.tolist(), asked)),
             row=found.row,
             rank=ranks(found.row),
             levels=found.levels,
@@ -58,10 +58,11 @@ class Pools:
             predicted=found.label,
             cost=total_costs(first.layout, self.question.cells[found.row], found.cells, own, found.levels),
             valid=np.ones(len(found.row), dtype=bool),
+            coarse=steps if first.policy is not None and first.policy.generalise else None,
         )
 
-    def _outcomes(self, counts: list[int], asked: int) -> Iterator[Outcome]:
-        """Yield how each row ended, given how many were chosen for it."""
+    def _outcomes(self, counts: list[int], steps: list[int], asked: int) -> Iterator[Outcome]:
+        """Yield how each row ended, given how many were chosen for it and how much coarser they are told."""
         plain = [outcome for looked in self.searches for outcome in _outcomes(looked, asked)]
         policy = self.searches[0].policy
         if policy is None:
@@ -71,28 +72,34 @@ class Pools:
         whys = shortages(policy, pool.row, pool.levels, pool.label, self.question)
         # What was seen and not kept for want of room might have made a class: then nothing is certain.
         certain = np.concatenate([looked.exhausted & (looked.valid < looked.most) for looked in self.searches])
-        for outcome, count, why, sure in zip(plain, counts, whys, certain, strict=True):
+        for outcome, count, step, why, sure in zip(plain, counts, steps, whys, certain, strict=True):
             proven = bool(sure) and policy.scope == "set"
-            yield (
-                withheld(policy, count, asked, outcome.valid, outcome.tries, why, proven=proven)
-                if outcome.valid
-                else outcome
-            )
+            ended = withheld(policy, count, asked, outcome.valid, outcome.tries, why, proven=proven)
+            if count and step:
+                ended = replace(ended, sentence=f"{ended.sentence}; the quasi-identifiers are told in coarser levels")
+            yield ended if outcome.valid else outcome
 
     def _kept(self) -> Iterator[tuple[int, Kept]]:
         for looked in self.searches:
             yield looked.start, joined(looked.kept, len(looked.layout.axes))
 
-    def _chosen(self, asked: int, selection: Selection) -> Kept:
-        policy, features = self.searches[0].policy, len(self.searches[0].layout.axes)
-        if policy is not None and policy.scope == "release":
-            return shared_sets(self.searches, asked, selection, policy)
-        sets = [
-            looked.chosen(asked, selection) if policy is None else sets_of(looked, asked, selection, policy)
-            for looked in self.searches
-        ]
-        starts = [looked.start for looked in self.searches]
-        return joined([kept.among(start) for start, kept in zip(starts, sets, strict=True)], features)
+    def _chosen(self, asked: int, selection: Selection) -> tuple[Kept, Int64[np.ndarray, " rows"]]:
+        """Return the sets, and how much coarser than it is each row is told."""
+        policy, steps = self.searches[0].policy, np.zeros(len(self.question), dtype=np.int64)
+        features = len(self.searches[0].layout.axes)
+        if policy is None:
+            return joined(
+                [looked.chosen(asked, selection).among(looked.start) for looked in self.searches], features
+            ), steps
+        if policy.scope == "release":
+            found, common = shared_sets(self.searches, asked, selection, policy)
+            return found, steps + common
+        sets = []
+        for looked in self.searches:
+            found, step = sets_of(looked, asked, selection, policy)
+            sets.append(found.among(looked.start))
+            steps[looked.start : looked.start + len(step)] = step
+        return joined(sets, features), steps
 
 
 def look(

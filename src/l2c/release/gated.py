@@ -20,19 +20,40 @@ CLOSER_ROUNDS = 8
 """How often sets are chosen anew without the classes that were too far from their table."""
 
 
-def sets_of(search: Search, asked: int, selection: Selection, policy: Policy) -> Kept:
-    """Return the set of every row of a chunk, rows together and in the order to be read; every class keeps the policy.
+def sets_of(
+    search: Search, asked: int, selection: Selection, policy: Policy
+) -> tuple[Kept, Int64[np.ndarray, " rows"]]:
+    """Return the set of every row of a chunk, in the order to be read, and how much coarser than it is it is told.
 
     In the scope of a set each set is a table; this is also how k, l and k_map are kept in a whole release by samples.
     """
     pool = joined(search.kept, len(search.layout.axes))
+    most = np.minimum(search.valid, asked)
+    chosen, counts, step = (
+        pool.take(np.empty(0, dtype=np.int64)),
+        np.zeros(len(most), dtype=np.int64),
+        np.zeros_like(most),
+    )
+    for number, coarse in enumerate(policy.coarsened()):
+        lacking = counts < most
+        some = _sets(search, pool.take(np.flatnonzero(lacking[pool.row])), asked, selection, coarse)
+        more = np.bincount(some.row, minlength=len(most))
+        better = more > counts
+        step, counts = np.where(better, number, step), np.maximum(counts, more)
+        parts = [chosen.take(np.flatnonzero(~better[chosen.row])), some.take(np.flatnonzero(better[some.row]))]
+        chosen = joined(parts, pool.levels.shape[1])
+    return chosen, step
+
+
+def _sets(search: Search, pool: Kept, asked: int, selection: Selection, policy: Policy) -> Kept:
+    """Return the sets of some rows, given their pools."""
     table = replace(policy, scope="set", count="samples")
     found = table.classes(pool.row, pool.levels, pool.label)
     pool = pool.take(np.flatnonzero(found.met()[found.of]))
-    if policy.t is None or policy.scope == "release":
-        return _assembled(search, pool, asked, selection, table)
-    closed = np.zeros(len(pool.row), dtype=bool)
     chosen = _assembled(search, pool, asked, selection, table)
+    if policy.t is None or policy.scope == "release":
+        return chosen
+    closed = np.zeros(len(pool.row), dtype=bool)
     for _ in range(CLOSER_ROUNDS):
         far = _too_far(table, chosen)
         if not far.any():
@@ -40,9 +61,8 @@ def sets_of(search: Search, asked: int, selection: Selection, policy: Policy) ->
         # Classes that stood out are left out of these rows' pools, and the sets chosen again.
         closed |= _in_same_class(table, pool, chosen.take(np.flatnonzero(far)))
         rows = np.unique(chosen.row[far])
-        again = _assembled(
-            search, pool.take(np.flatnonzero(~closed & np.isin(pool.row, rows))), asked, selection, table
-        )
+        rest = pool.take(np.flatnonzero(~closed & np.isin(pool.row, rows)))
+        again = _assembled(search, rest, asked, selection, table)
         chosen = joined([chosen.take(np.flatnonzero(~np.isin(chosen.row, rows))), again], pool.levels.shape[1])
     return chosen.take(np.flatnonzero(kept(table, chosen.row, chosen.levels, chosen.label)))
 
@@ -97,8 +117,25 @@ ROUNDS = 12
 """How often people choose anew among the classes that enough of them chose."""
 
 
-def shared_sets(searches: Sequence[Search], asked: int, selection: Selection, policy: Policy) -> Kept:
-    """Return the sets of all rows of a release whose classes, over all of them together, keep the policy."""
+def shared_sets(searches: Sequence[Search], asked: int, selection: Selection, policy: Policy) -> tuple[Kept, int]:
+    """Return the sets of all rows of a release whose classes keep the policy together, and how much coarser it is told.
+
+    Where it may be told in coarser levels, that is done for the whole release, until every row has a set.
+    """
+    answerable = sum(int((looked.valid > 0).sum()) for looked in searches)
+    best, best_step, most = None, 0, -1
+    for step, coarse in enumerate(policy.coarsened()):
+        found = _shared(searches, asked, selection, coarse)
+        served = len(np.unique(found.row))
+        if best is None or served > most:
+            best, best_step, most = found, step, served
+        if served == answerable:
+            break
+    assert best is not None  # the policy itself is always there
+    return best, best_step
+
+
+def _shared(searches: Sequence[Search], asked: int, selection: Selection, policy: Policy) -> Kept:
     release = _Release.of(searches, asked, selection, policy)
     chosen = release.in_common() if policy.count == "people" else release.one_by_one(searches)
     pool = release.pool
@@ -135,7 +172,7 @@ class _Release:
         """Return which are chosen if the classes of every set keep the policy by themselves."""
         chosen = np.zeros(len(self.pool.row), dtype=bool)
         for (part, pools), looked in zip(self.chunks, searches, strict=True):
-            own = sets_of(looked, self.asked, self.selection, self.policy)
+            own = _sets(looked, pools.kept, self.asked, self.selection, self.policy)
             chosen[part] = _found_in(pools.kept, own)
         return chosen
 

@@ -7,14 +7,14 @@ that taking one away changes no other; only closeness (t) is measured against th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Float64, Int16, Int64
 
 from l2c.core.closeness import class_distances
+from l2c.core.coarse import Merged, ladder
 from l2c.core.identities import identities
 from l2c.core.layout import Layout, places
 from l2c.core.types import Levels, Mask
@@ -69,8 +69,10 @@ class Policy:
         The least number of rows of a population that a class matches, if it matches any; and that population.
     scope, count
         Whether a table is a set or the whole release, and whether k counts samples or people.
+    generalise
+        Whether a row that cannot keep the policy may be told in coarser levels.
     merged
-        For each place of the flat axis the coarser level that is published instead of it; None for levels as they are.
+        The levels as which the quasi-identifiers are told; None for levels as they are.
     """
 
     layout: Layout
@@ -81,7 +83,8 @@ class Policy:
     crowd: Crowd | None = None
     scope: Scope = "set"
     count: Count = "samples"
-    merged: Int16[np.ndarray, " width"] | None = None
+    generalise: bool = False
+    merged: Merged | None = None
 
     @property
     def quasi(self) -> Int64[np.ndarray, " quasi"]:
@@ -101,6 +104,10 @@ class Policy:
         ]
         counted = " people" if self.count == "people" else ""
         return f"{told[0]}{counted}" + "".join(f", {one}" for one in told[1:])
+
+    def coarsened(self) -> tuple[Policy, ...]:
+        """Return the policy over ever coarser levels, as far as it allows that; the first is itself."""
+        return (self, *(replace(self, merged=merged) for merged in ladder(self.layout)[1:] if self.generalise))
 
     def shown(self, levels: Levels) -> Int16[np.ndarray, "n quasi"]:
         """Return the quasi-identifying levels of rows as they are published."""
@@ -231,6 +238,15 @@ def kept(policy: Policy, row: PerRow, levels: Levels, label: PerRow, among: Mask
     return left
 
 
+def kept_by_steps(policy: Policy, step: PerRow, row: PerRow, levels: Levels, label: PerRow) -> Mask:
+    """Return which rows may leave, where those of each person are told in levels as coarse as its step."""
+    left = np.zeros(len(row), dtype=bool)
+    for number, coarse in enumerate(policy.coarsened()):
+        here = np.flatnonzero(step[row] == number)
+        left[here] = kept(coarse, row[here], levels[here], label[here])
+    return left
+
+
 def _farthest(found: Classes, allowed: float) -> Mask:
     """Return, of the classes of each table that are too far from it, the farther half: the rest may then be near."""
     apart = found.distances()
@@ -244,36 +260,3 @@ def _farthest(found: Classes, allowed: float) -> Mask:
     first = np.zeros(found.count, dtype=bool)
     first[order[2 * place < many]] = True
     return first
-
-
-def coarser(layout: Layout) -> Iterator[Int16[np.ndarray, " width"]]:
-    """Yield ever coarser levels for the quasi-identifiers: for each place of the flat axis, what it is merged into.
-
-    Neighbours in an order are merged in pairs, then in fours, and so on; levels without an order, and "missing", are
-    merged with all others once an order would be halved twice. In the end nothing is told apart.
-    """
-    axes = [(axis, feature.ordered) for axis, feature in zip(layout.axes, layout.schema.features, strict=True)]
-    longest = max((axes[place][0].known for place in places(layout, "quasi")), default=1)
-    step = 1
-    while True:
-        width = 2**step
-        yield np.concatenate([_merged(axis.known, axis.missing, ordered, width) for axis, ordered in axes])
-        if width >= longest and step > 1:
-            return
-        step += 1
-
-
-def _merged(known: int, missing: bool, ordered: bool, width: int) -> Int16[np.ndarray, " size"]:
-    if not ordered:
-        fine = np.arange(known + missing) if width < 4 else np.zeros(known + missing)
-        return fine.astype(np.int16)
-    levels = np.arange(known) // width
-    if width >= known:
-        return np.zeros(known + missing, dtype=np.int16)
-    return np.concatenate([levels, [known] * missing]).astype(np.int16)
-
-
-def names_of(layout: Layout, which: Iterable[int]) -> str:
-    """Return the names of some features, as a list in words."""
-    names = [layout.schema.names[i] for i in which]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

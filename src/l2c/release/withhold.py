@@ -11,7 +11,7 @@ from l2c.core.explanation import Outcome, Reason, Released
 from l2c.core.method import Question
 from l2c.core.types import Levels
 from l2c.release.leads import fixed_places, groups_of
-from l2c.release.policy import Policy, kept
+from l2c.release.policy import Policy, kept_by_steps
 from l2c.release.ranking import only
 
 
@@ -82,7 +82,8 @@ def _people(count: int) -> str:
 
 def gated(policy: Policy, released: Released) -> Released:
     """Return the release without the classes that break a policy, once the model has taken others of them back."""
-    stays = kept(policy, released.row, released.levels, released.predicted)
+    step = np.zeros(len(released.outcomes), dtype=np.int64) if released.coarse is None else released.coarse
+    stays = kept_by_steps(policy, step, released.row, released.levels, released.predicted)
     if stays.all():
         return released
     gone = np.bincount(released.row[~stays], minlength=len(released.outcomes))
