@@ -31,6 +31,7 @@ import l2c
 
 RESULTS = Path(__file__).parent / "results" / "gate.json"
 TEST_ROWS = {"adult": 300}
+SHORT = ("withheld", "partial")
 
 Make = Callable[[pd.DataFrame], l2c.Gate | None]
 MODES: dict[str, Make] = {
@@ -112,7 +113,7 @@ def run(name: str, seed: int, n: int, dials: list[float], rows: list[dict[str, A
             {"data": name, "seed": seed, "n": n, "mode": mode, "dial": dial, **check,
              **{key: scores[key] for key in ("sparsity", "diversity", "harmonic_mean")},
              "tries": found.released.tries / len(found), "cpu_s": took, "outcomes": dict(outcomes),
-             "why": dict(Counter(_why(one.sentence) for one in found.outcomes if one.status in ("withheld", "partial"))),
+             "why": dict(Counter(_why(one.sentence) for one in found.outcomes if one.status in SHORT)),
              "below": classes_below(frame, schema, cuts, gate, population), "sets": _risks(audit["sets"]),
              "release": _risks(audit["release"])}
         )  # fmt: skip

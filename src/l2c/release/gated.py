@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float64, Int64
+from jaxtyping import Bool, Float64, Int64
 
 from l2c.core.identities import identities
 from l2c.core.types import Mask
@@ -137,7 +137,7 @@ def shared_sets(searches: Sequence[Search], asked: int, selection: Selection, po
 
 def _shared(searches: Sequence[Search], asked: int, selection: Selection, policy: Policy) -> Kept:
     release = _Release.of(searches, asked, selection, policy)
-    chosen = release.in_common() if policy.count == "people" else release.one_by_one(searches)
+    chosen = release.in_common() if policy.count == "people" else release.one_by_one()
     pool = release.pool
     chosen = kept(policy, pool.row, pool.levels, pool.label, chosen)
     if policy.t is None:  # one more in a class could move it away from the others
@@ -146,34 +146,54 @@ def _shared(searches: Sequence[Search], asked: int, selection: Selection, policy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Chunk:
+    """What one search found: which part of the release's valid ones it is, and its rows' pools."""
+
+    part: slice
+    pools: Pooled
+    search: Search
+
+    def there(self, which: Mask) -> Bool[np.ndarray, "rows pool"]:
+        """Return which places of the pools hold one of some of all valid ones."""
+        there = self.pools.position >= 0
+        there[there] = which[self.part][self.pools.position[there]]
+        return there
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Release:
-    """The valid ones of all rows of a release, in chunks: where each chunk of them begins, with its rows' pools."""
+    """The valid ones of all rows of a release, together and in chunks; their classes are those of the release."""
 
     asked: int
     selection: Selection
     policy: Policy
     pool: Kept
     classes: Classes
-    chunks: tuple[tuple[slice, Pooled], ...]
+    chunks: tuple[_Chunk, ...]
 
     @classmethod
     def of(cls, searches: Sequence[Search], asked: int, selection: Selection, policy: Policy) -> _Release:
-        features, chunks, parts, end = len(searches[0].layout.axes), [], [], 0
+        features, chunks, end = len(searches[0].layout.axes), [], 0
         for looked in searches:
             part = joined(looked.kept, features)
-            chunks.append((slice(end, end + len(part.row)), Pooled.of(looked.question, looked.layout, part, selection)))
-            parts.append(part.among(looked.start))
-            end += len(part.row)
-        pool = joined(parts, features)
+            if len(part.row):
+                pools = Pooled.of(looked.question, looked.layout, part, selection)
+                chunks.append(_Chunk(slice(end, end + len(part.row)), pools, looked))
+                end += len(part.row)
+        pool = joined([chunk.pools.kept.among(chunk.search.start) for chunk in chunks], features)
         found = policy.classes(np.zeros_like(pool.row), pool.levels, pool.label)
         return cls(asked, selection, policy, pool, found, tuple(chunks))
 
-    def one_by_one(self, searches: Sequence[Search]) -> Mask:
+    @property
+    def rows(self) -> int:
+        return int(self.pool.row.max(initial=-1)) + 1
+
+    def one_by_one(self) -> Mask:
         """Return which are chosen if the classes of every set keep the policy by themselves."""
         chosen = np.zeros(len(self.pool.row), dtype=bool)
-        for (part, pools), looked in zip(self.chunks, searches, strict=True):
-            own = _sets(looked, pools.kept, self.asked, self.selection, self.policy)
-            chosen[part] = _found_in(pools.kept, own)
+        for chunk in self.chunks:
+            own = _sets(chunk.search, chunk.pools.kept, self.asked, self.selection, self.policy)
+            chosen[chunk.part] = _found_in(chunk.pools.kept, own)
         return chosen
 
     def in_common(self) -> Mask:
@@ -200,31 +220,21 @@ class _Release:
         """Return which are chosen if each row that lacks some, or holds what is no longer there, chooses anew."""
         lacking = np.bincount(self.pool.row[chosen & present], minlength=self.rows) < self.asked
         chosen = chosen & ~lacking[self.pool.row]
-        for part, pools in self.chunks:
-            start = self._start(part, pools)
+        for chunk in self.chunks:
+            start, pools = chunk.search.start, chunk.pools
             rows = np.flatnonzero(lacking[start : start + len(pools.position)])
             position = pools.position[rows]
-            there = position >= 0
-            there[there] = present[part][position[there]]
-            levels, worth = pools.kept.levels[position], pools.worth[rows]
+            levels, worth, there = pools.kept.levels[position], pools.worth[rows], chunk.there(present)[rows]
             order = choose(levels, there, worth, self.asked, self.selection.distance)
             line, at = np.nonzero(order >= 0)
-            chosen[part.start + position[line, order[line, at]]] = True
+            chosen[chunk.part.start + position[line, order[line, at]]] = True
         return chosen
-
-    @property
-    def rows(self) -> int:
-        return sum(len(pools.position) for _, pools in self.chunks)
-
-    def _start(self, part: slice, pools: Pooled) -> int:
-        """Return the place of a chunk's first row in the release."""
-        return int(self.pool.row[part.start] - pools.kept.row[0]) if len(pools.kept.row) else 0
 
     def followers(self, chosen: Mask) -> Mask:
         """Return the best of those whose class is released already, for rows with fewer than asked."""
         out = np.zeros(self.classes.count, dtype=bool)
         out[self.classes.of[chosen]] = True
-        worth = np.concatenate([pools.worth[pools.position >= 0] for _, pools in self.chunks])
+        worth = np.concatenate([np.empty(0), *(chunk.pools.worth[chunk.pools.position >= 0] for chunk in self.chunks)])
         free = np.flatnonzero(~chosen & out[self.classes.of])
         free = free[np.lexsort((-worth[free], self.pool.row[free]))]
         lacking = self.asked - np.bincount(self.pool.row[chosen], minlength=self.rows)
@@ -235,14 +245,13 @@ class _Release:
     def read(self, chosen: Mask) -> Kept:
         """Return those chosen, each row's in the order to be read."""
         sets = []
-        for part, pools in self.chunks:
-            there = pools.position >= 0
-            there[there] = chosen[part][pools.position[there]]
+        for chunk in self.chunks:
+            pools, there = chunk.pools, chunk.there(chosen)
             place = np.argsort(~there, axis=1, kind="stable")[:, : self.asked]
             place = np.where(np.take_along_axis(there, place, axis=1), place, -1)
             features = np.ascontiguousarray(np.moveaxis(pools.levels, 2, 0))
             order = reading_order(features, pools.worth, place, self.selection.distance)
-            sets.append(pools.picked(order).among(self._start(part, pools)))
+            sets.append(pools.picked(order).among(chunk.search.start))
         return joined(sets, self.pool.levels.shape[1])
 
 
