@@ -14,7 +14,7 @@ from l2c.adapters.models import HttpModel, OnnxModel, TorchModel
 from l2c.adapters.models.discretised import DiscretisedModel, LevelInput, discretised
 from l2c.adapters.models.one_hot_input import OneHotInput
 from l2c.adapters.settings import read_schema, write_schema
-from l2c.app.audit import AuditReport, audit_frame
+from l2c.app.audit import Anonymised, AuditReport, anonymise_frame, audit_frame
 from l2c.app.explainer import Explainer, load
 from l2c.app.explanations import Explanations, read
 from l2c.app.gate import Gate
@@ -31,6 +31,7 @@ __version__ = version("l2c")
 
 __all__ = [
     "L2C",
+    "Anonymised",
     "AuditReport",
     "DiscretisedModel",
     "Edges",
@@ -54,6 +55,7 @@ __all__ = [
     "TorchModel",
     "Tree",
     "ZeroOrPositive",
+    "anonymise_frame",
     "audit_frame",
     "datasets",
     "discretised",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from l2c.core.types import Cells
 from l2c.errors import InputError
 from l2c.evaluate.plausibility import Reference
 from l2c.evaluate.scorecard import Scorecard, scorecard
+from l2c.release.cf_k import anonymised
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,6 +135,15 @@ class Explanations:
             training=training,
             at_risk=at_risk,
         )
+
+    def anonymise(self, k: int = 2) -> Explanations:
+        """Return what is left if every set is k-anonymised by removal, as in the paper (CF-K).
+
+        What was removed counts as lost validity in the scores. A gate finds whole sets that are k-anonymous instead.
+        """
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise InputError(f"k must be a whole number of at least 1, not {k!r}")
+        return replace(self, released=anonymised(self.released, k))
 
     def _class_of(self, cells: Cells) -> np.ndarray:
         if self._blackbox is None:

@@ -137,7 +137,9 @@ def shared_sets(searches: Sequence[Search], asked: int, selection: Selection, po
 
 def _shared(searches: Sequence[Search], asked: int, selection: Selection, policy: Policy) -> Kept:
     release = _Release.of(searches, asked, selection, policy)
-    chosen = release.in_common() if policy.count == "people" else release.one_by_one()
+    # A set that is smaller than a class can only be part of one that others are in too.
+    together = policy.count == "people" or asked < policy.k
+    chosen = release.in_common() if together else release.one_by_one()
     pool = release.pool
     chosen = kept(policy, pool.row, pool.levels, pool.label, chosen)
     if policy.t is None:  # one more in a class could move it away from the others
