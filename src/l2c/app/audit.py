@@ -256,7 +256,7 @@ class Anonymised:
 
     frame: Any
     kept: Mask
-    share: float | None
+    share: float
 
 
 def anonymise_frame(
@@ -296,7 +296,7 @@ def anonymise_frame(
     people = np.zeros(len(key), dtype=np.int64) if samples.row is None else samples.row
     left = in_classes_of(k, people, key)
     _, owner, sizes = np.unique(people, return_inverse=True, return_counts=True)
-    share = float((np.bincount(owner[left], minlength=len(sizes)) / sizes).mean()) if len(sizes) else None
+    share = float((np.bincount(owner[left], minlength=len(sizes)) / sizes).mean())
     rest = nw.from_native(frame, eager_only=True).filter(left.tolist()).to_native()
     return Anonymised(rest, left, share)
 

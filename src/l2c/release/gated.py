@@ -208,7 +208,8 @@ class _Release:
             people = distinct(of, row, self.classes.count)
             some = self.policy.classes(np.zeros_like(row), self.pool.levels[here], self.pool.label[here])
             good = np.zeros(self.classes.count, dtype=bool)
-            good[of] = some.met(row)[some.of]
+            near = self.policy.t is None or some.distances() <= self.policy.t + TIE
+            good[of] = (some.met(row) & near)[some.of]
             short = np.flatnonzero((people > 0) & ~good)
             if not len(short):
                 return chosen
