@@ -15,6 +15,7 @@ from counter import Counter
 from gates import as_found, counter_of, gated_world, random_gate
 from l2c.app.requests import gate_problems
 from l2c.errors import InputError
+from l2c.release import gated
 from l2c.release.ranking import only
 from loans import SCHEMA, applicants, granted, refused
 
@@ -115,6 +116,16 @@ def test_full_sets_keep_a_policy_by_the_audit_and_by_the_counter(gate):
     assert statuses <= ({"found", "withheld"} if gate.t is None or gate.scope == "set" else {"found", "partial"})
     assert sum(outcome.status == "found" for outcome in found.outcomes) >= 11
     assert (granted(found.features()) > 0.5).all()
+
+
+def test_where_choosing_again_ends_too_soon_the_rest_is_left_out(monkeypatch):
+    monkeypatch.setattr(gated, "CLOSER_ROUNDS", 1)
+    monkeypatch.setattr(gated, "ROUNDS", 1)
+    close, people = l2c.Gate(k=3, l=2, t=0.12), l2c.Gate(k=5, l=2, scope="release", count="people")
+    for gate in (close, people):
+        found = desk().explain(refused(9), 20, gate=gate, reasons=False)
+        assert len(found)
+        assert broken(found, gate) == []
 
 
 def test_sets_without_a_gate_would_break_it():
