@@ -34,7 +34,7 @@ from l2c.errors import OtherModelError, StoredFileError
 FILES = ("manifest.json", "schema.toml", "layout.json", "arrays.safetensors")
 GERMAN = l2c.datasets.load("german")
 APPLICANTS = GERMAN.test[:25]
-QUICK = l2c.L2C(epochs=3, select="first")
+QUICK = l2c.L2C(epochs=3, select="first", model_rows=2000)
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +121,29 @@ def test_every_kind_of_explainer_comes_back_the_same(recipe, asked, tmp_path):
     found = explainer.explain(APPLICANTS[:8], n=3)
     assert len(found) > 0
     assert same(l2c.load(tmp_path / "bundle", model=asked).explain(APPLICANTS[:8], n=3), found)
+
+
+def of_three(frame: pd.DataFrame) -> np.ndarray:
+    """Return probabilities of three classes, by age and duration together."""
+    score = np.stack([frame["age"] / 10, frame["age"] * frame["duration"] / 200, np.full(len(frame), 4.0)], axis=1)
+    mass = np.exp(score - score.max(axis=1, keepdims=True))
+    return mass / mass.sum(axis=1, keepdims=True)
+
+
+of_three.classes = ("low", "high", "middle")
+
+
+def test_networks_of_three_classes_are_told_the_desired_one_after_loading_too(tmp_path):
+    rows = GERMAN.train[["duration", "credit_amount", "age", "purpose"]][:80]
+    explainer = l2c.L2C(epochs=3, select="first", model_rows=400).fit(rows, of_three, l2c.Schema.infer(rows))
+    counterer = explainer.bundle.counterer
+    assert counterer.generator[0].weight.shape[1] == counterer.encoder.width + 3
+    explainer.save(tmp_path / "bundle")
+    loaded = l2c.load(tmp_path / "bundle", model=of_three)
+    for desired in ("low", ["low", "middle"], None):
+        found = explainer.explain(rows[:20], n=4, desired=desired)
+        assert len(found) > 0
+        assert same(loaded.explain(rows[:20], n=4, desired=desired), found)
 
 
 def test_what_fitting_settled_about_choosing_sets_comes_back(tmp_path):

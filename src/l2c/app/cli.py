@@ -152,6 +152,10 @@ def fit(
     preset: Annotated[
         service.Preset, typer.Option(help="The settings: ours, or those of the paper's text.")
     ] = "default",
+    model_rows: Annotated[
+        int | None,
+        typer.Option(min=0, help="The most rows that a model without gradient is asked about to be learned from."),
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -159,7 +163,7 @@ def fit(
     with _progress("learning", quiet=as_json) as (report,):
         explainer = service.fit_bundle(
             data, schema, model, out, preset=preset, seed=seed, threshold=threshold, desired=desired_range,
-            progress=report,
+            model_rows=model_rows, progress=report,
         )  # fmt: skip
     if as_json:
         _print_json({"bundle": str(out), **explainer.bundle.notes})

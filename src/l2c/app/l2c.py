@@ -61,8 +61,8 @@ class L2C(Recipe):
         frame
             The training rows; a target column is ignored.
         model
-            A fitted scikit-learn classifier or pipeline, a `TorchModel`, or a function from a frame to
-            probabilities.
+            A fitted scikit-learn estimator or pipeline, a model of XGBoost, LightGBM or CatBoost, a `TorchModel`, an
+            `OnnxModel`, an `HttpModel`, or a function from a frame to probabilities or labels.
         schema
             What the features are and how they may move.
         threshold

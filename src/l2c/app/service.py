@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,10 +57,13 @@ def fit_bundle(
     seed: int,
     threshold: float | None = None,
     desired: tuple[float, float] | None = None,
+    model_rows: int | None = None,
     progress: Progress | None,
 ) -> Explainer:
     """Fit an explainer to a file of training rows, save it as a bundle, and return it."""
     method = L2C.paper() if preset == "paper" else L2C()
+    if model_rows is not None:
+        method = replace(method, model_rows=model_rows)
     described = settings.read_schema(schema)
     rows = frames.read_file(data, described)
     explainer = method.fit(
