@@ -20,6 +20,7 @@ DESIGNED = {
     "L2C": {"fit", "paper"},
     "Explainer": {"explain", "save", "schema", "layout", "classes", "training"},
     "Explanations": {
+        "anonymise",
         "to_frame",
         "representatives",
         "outcomes",
@@ -46,6 +47,7 @@ DESIGNED = {
         "to_dict",
         "from_dict",
     },
+    "Gate": {"k", "l", "t", "population", "k_map", "scope", "count", "generalise", "sentence", "to_dict"},
     "load": set(),
     "read": set(),
     "recheck": set(),
@@ -73,8 +75,8 @@ ARGUMENTS = {
     ],
     "Explainer.explain": [
         "self", "frame", "n", "seed", "desired", "desired_proba", "lock", "permit", "forbid", "where", "max_changes",
-        "min_sparsity", "max_cost", "limits", "robust", "plausibility", "select", "pool", "tries", "seconds", "reasons",
-        "release", "no_copies", "progress",
+        "min_sparsity", "max_cost", "limits", "robust", "gate", "plausibility", "select", "pool", "tries", "seconds",
+        "reasons", "release", "no_copies", "progress",
     ],
     "Explanations.scores": ["self", "reference", "held_out"],
     "Explanations.write": ["self", "path"],

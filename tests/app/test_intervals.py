@@ -434,3 +434,32 @@ def test_several_classes_numbers_and_versions_work_over_intervals():
     stricter.classes = granted.classes
     robust = desk().explain(refused(3), 2, release="intervals", robust=[stricter])
     assert (granted(robust.representatives()) * 0.9 > 0.5).all()
+
+
+# With a gate
+
+
+@cache
+def gated_desk() -> l2c.Explainer:
+    roles = public().edit("age", role="quasi").edit("hours", role="quasi").edit("savings", role="sensitive")
+    return L2C(select="first", model_rows=0).fit(applicants(300), granted, roles, release="intervals", key=KEY)
+
+
+@pytest.mark.parametrize("generalise", [False, True])
+def test_a_gate_holds_over_the_intervals_that_leave(generalise):
+    gate = l2c.Gate(k=3, l=2, generalise=generalise)
+    found = gated_desk().explain(refused(6), 12, release="intervals", gate=gate)
+    told = found.to_frame()
+    assert set(told["row"]) == set(range(6))
+    for _, members in told.groupby(["row", "age", "hours"]):
+        assert len(members) >= 3
+        assert members["savings"].nunique() >= 2
+    assert told["share_valid"].between(0, 1).all()
+    again = gated_desk().explain(jittered(refused(6), 5), 12, release="intervals", gate=gate)
+    assert again.to_frame().equals(told)
+
+
+def test_a_gate_over_the_release_is_refused_where_answers_are_memorised():
+    gate = l2c.Gate(k=2, scope="release")
+    with pytest.raises(InputError, match="the same question always gets the same answer: use scope='set'"):
+        gated_desk().explain(refused(2), 4, release="intervals", gate=gate)

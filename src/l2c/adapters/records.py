@@ -97,6 +97,7 @@ def write(
         "model": mark.to_dict(),
         "asked": released.asked,
         "margin": released.goal.margin,
+        "coarse": None if released.coarse is None else released.coarse.tolist(),
         "notes": dict(notes),
         "release": "values" if released.share_valid is None else "intervals",
         "rows": _digest(table),
@@ -169,6 +170,7 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
         valid=np.ones(len(row), dtype=bool),
         measured=None if mark.wanted is None else Measured(_numbers(of_people["prediction"]), _numbers(seen)),
         share_valid=share[0] if intervals else None,
+        coarse=None if data.get("coarse") is None else np.array(data["coarse"], dtype=np.int64),
     )
     return Record(released, frame, of_people.get("index"), mark, data["notes"])
 

@@ -21,6 +21,7 @@ from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress, answers, pools_from, selection_of
+from l2c.app.gate import Gate
 from l2c.app.judging import Judges
 from l2c.app.people import People
 from l2c.app.privacy import Privacy
@@ -39,12 +40,15 @@ from l2c.core.whole_bins import over_whole_bins
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError
 from l2c.release.boxes import share_valid
-from l2c.release.explain import Pools, only
+from l2c.release.explain import Pools
 from l2c.release.gather import with_unreadable
+from l2c.release.policy import Policy
+from l2c.release.ranking import only
 from l2c.release.reasons import EXPLORED, Plea, Stack, explained, pleas_of
 from l2c.release.search import Budget
 from l2c.release.select import Selection
 from l2c.release.settle import Sight
+from l2c.release.withhold import gated
 
 REASON_TRIES = 3000
 """Proposals for a row under a limit that is relaxed to see whether it helps."""
@@ -96,6 +100,7 @@ class Explainer:
         max_cost: float | None = None,
         limits: Sequence[Mapping[str, Any] | Limits | None] | None = None,
         robust: Sequence[object] | float | None = None,
+        gate: Gate | None = None,
         plausibility: float | None = None,
         select: Strategy | None = None,
         pool: int | None = None,
@@ -134,6 +139,9 @@ class Explainer:
             probability is the least of them. Or a margin such as 0.1, by which the probability must be beyond the
             threshold (0.5 unless the explainer was fitted with another); of more than two classes, twice the margin
             ahead of every class that is not desired.
+        gate
+            A privacy policy that every released class of counterfactuals keeps; a row for which it cannot be kept is
+            withheld. See `Gate`.
         plausibility
             The dial from 0 (the most diverse sets) to 1 (the most plausible); by default 0.5.
         select
@@ -171,14 +179,15 @@ class Explainer:
         request = checked_request(
             self.bundle.counterer.recipe, self.classes, self.schema, rows=len(people.cells), n=n, seed=seed,
             tries=tries, seconds=seconds, plausibility=plausibility, select=select, pool=pool, wish=wish,
-            by_row=limits, reasons=reasons, robust=Robust.of(robust), privacy=privacy,
+            by_row=limits, reasons=reasons, robust=Robust.of(robust), gate=gate, privacy=privacy,
             refused=self._refused(privacy, seed, seconds),
         )  # fmt: skip
         asked = self._asked(aimed, request, [wish, *(row for row in limits or () if isinstance(row, Mapping))])
         if privacy.intervals:
             asked, request = asked._over_intervals(request)
+        policy = gate.policy(self.layout) if gate else None
         readable = np.flatnonzero(~people.bad_rows)
-        released = asked._released(people.cells[readable], readable, request, progress)
+        released = asked._released(people.cells[readable], readable, request, policy, progress)
         if privacy.intervals:
             conditions = request.conditions(asked.schema, readable)
             released = replace(released, share_valid=share_valid(released, (aimed, *asked._also), conditions))
@@ -189,7 +198,8 @@ class Explainer:
         if not len(found):
             return found
         judges = Judges(asked.blackbox, asked._also)
-        return replace(found, released=judges.confirmed(released, found.features(), mark.shape))
+        released = judges.confirmed(released, found.features(), mark.shape)
+        return replace(found, released=released if policy is None else gated(policy, released))
 
     def _people(self, frame: Any, privacy: Privacy) -> People:
         if privacy.intervals and self.bundle.release == "intervals":
@@ -259,7 +269,14 @@ class Explainer:
             points.append(Point(place, scores, found.released.pooled / tries if tries else None))
         return Curve(tuple(points))
 
-    def _released(self, cells: Cells, readable: np.ndarray, request: Request, progress: Progress | None) -> Released:
+    def _released(
+        self,
+        cells: Cells,
+        readable: np.ndarray,
+        request: Request,
+        policy: Policy | None,
+        progress: Progress | None,
+    ) -> Released:
         proba = answers(self.blackbox, cells)
         goal = request.goal(proba, readable, threshold_of(self.blackbox))
         clock = _clock(request.seconds)
@@ -267,7 +284,7 @@ class Explainer:
         question = self._question(cells, proba, goal, self.schema, request.limits(readable))
         # A solver settles some rows of a batch, and an interval release may not depend on the batch.
         sight = None if request.privacy.intervals else lambda: self._view(cells)
-        pools = self._pools(question, request, budget, sight, progress)
+        pools = self._pools(question, request, budget, policy, sight, progress)
         counterer = self.bundle.counterer
         released = pools.release(request.n, selection_of(counterer, request.select, request.plausibility))
         if isinstance(self.blackbox, RangeModel):
@@ -275,6 +292,7 @@ class Explainer:
             released = replace(released, measured=numbers)
         if not request.reasons:
             return released
+        own = policy if policy is not None and policy.scope == "set" else None
 
         def again(
             pleas: Sequence[Plea], stacks: Sequence[Stack], low: np.ndarray | None, *, robust: bool = True
@@ -295,12 +313,15 @@ class Explainer:
             enough = np.array([plea.wanted for plea in pleas])
             pool = max(request.pool, EXPLORED) if enough.max() >= EXPLORED else request.pool
             less = Budget(tries, min(tries, pool), clock)
-            return asker._pools(asked, replace(request, pool=pool), less, enough=enough).release(pool, Selection())
+            pools = asker._pools(asked, replace(request, pool=pool), less, own, enough=enough)
+            return pools.release(pool, Selection())
 
         def alone(pleas: Sequence[Plea]) -> Released:
             return again(pleas, [plea.stack for plea in pleas], None, robust=False)
 
         pleas = pleas_of(released, pools.best, request.stacks(self.schema, readable))
+        if policy is not own:  # what others share is not known to a few of them
+            pleas = [plea for plea in pleas if not released.outcomes[plea.row].valid]
         frail = alone if request.robust else None
         return replace(released, outcomes=tuple(explained(released.outcomes, pleas, self.schema, again, frail)))
 
@@ -315,6 +336,7 @@ class Explainer:
         question: Question,
         request: Request,
         budget: Budget,
+        policy: Policy | None = None,
         sight: Sight | None = None,
         progress: Progress | None = None,
         enough: np.ndarray | None = None,
@@ -330,6 +352,7 @@ class Explainer:
             dial=request.plausibility,
             seed=request.seed,
             budget=budget,
+            policy=policy,
             sight=sight,
             progress=progress,
         )

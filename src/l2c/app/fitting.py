@@ -16,7 +16,7 @@ from l2c.adapters.models.watch import Hurried
 from l2c.core.blackbox import BlackBox, decide, threshold_of
 from l2c.core.goal import Goal
 from l2c.core.layout import Decode, Layout
-from l2c.core.method import Question
+from l2c.core.method import Proposer, Question
 from l2c.core.schema import Schema
 from l2c.core.split import dev_rows
 from l2c.core.streams import Streams
@@ -31,6 +31,8 @@ from l2c.errors import DataError, MissingExtraError
 from l2c.evaluate.plausibility import Reference, plausibility
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
 from l2c.release.explain import Pools, look
+from l2c.release.leads import in_blocks
+from l2c.release.policy import Policy
 from l2c.release.search import Banned, Budget, Manner
 from l2c.release.select import Selection
 from l2c.release.settle import Sight
@@ -376,22 +378,25 @@ def pools_from(
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
     banned: Banned | None = None,
+    policy: Policy | None = None,
     sight: Sight | None = None,
     progress: Progress | None = None,
 ) -> Pools:
     """Return pools of valid counterfactuals for a batch of rows, proposed at this place of the dial."""
     recipe = counterer.recipe
+    proposer: Proposer = counterer.proposer(question, Streams.for_rows(question.cells, seed), dial)
     return look(
         question,
         layout=counterer.layout,
         blackbox=blackbox,
-        proposer=counterer.proposer(question, Streams.for_rows(question.cells, seed), dial),
+        proposer=proposer if policy is None else in_blocks(proposer, question, policy, pool),
         manner=Manner(recipe.decode_again, recipe.refine),
         pool=pool,
         enough=enough,
         budget=budget,
         also=also,
         banned=banned,
+        policy=policy,
         sight=sight,
         progress=progress,
     )

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from l2c.app.aims import NOT_ROBUST, Robust
+from l2c.app.gate import Gate
 from l2c.app.privacy import OPEN, Privacy
 from l2c.core.blackbox import decide
 from l2c.core.conditions import Condition
@@ -72,6 +73,8 @@ class Request:
         What counterfactuals must withstand.
     privacy
         What may leave.
+    gate
+        The privacy policy that every released class keeps.
     """
 
     n: int
@@ -87,14 +90,16 @@ class Request:
     reasons: bool
     robust: Robust = NOT_ROBUST
     privacy: Privacy = OPEN
+    gate: Gate | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return what decides the answer, for a file's notes."""
         names = ("seed", "tries", "seconds", "plausibility", "select", "pool")
         # In an interval release what decides the draws is secret.
         data = {name: getattr(self, name) for name in names if not (name == "seed" and self.privacy.intervals)}
-        limits = {"limits": self.wish.limits.to_dict()} if self.wish.limits else {}
-        return data | limits | self.robust.to_dict() | self.privacy.to_dict()
+        data |= {"limits": self.wish.limits.to_dict()} if self.wish.limits else {}
+        data |= {"gate": self.gate.to_dict()} if self.gate else {}
+        return data | self.robust.to_dict() | self.privacy.to_dict()
 
     def limits(self, readable: np.ndarray) -> list[tuple[Limits, Mask]]:
         """Return the limits, each with the rows that it is for, among those that could be read."""
@@ -171,6 +176,7 @@ def checked_request(
     robust: Robust = NOT_ROBUST,
     privacy: Privacy = OPEN,
     refused: Iterable[str] = (),
+    gate: Gate | None = None,
 ) -> Request:
     """Return the request, or raise with every problem in it and with what was refused before."""
     counts: list[tuple[str, object, int]] = [("n", n, 1)]
@@ -187,6 +193,7 @@ def checked_request(
         problems.append(f"select must be one of {', '.join(get_args(Strategy))}, not {strategy!r}")
     common = _wish(wish, classes, schema, problems)
     single = _wishes(by_row, rows, classes, schema, problems)
+    problems += gate_problems(gate, schema, n, memorised=privacy.intervals)
     if problems:
         raise InputError(problems)
     size = _pool_size(int(n), strategy, recipe.pool if pool is None else pool)
@@ -204,7 +211,21 @@ def checked_request(
         reasons=reasons,
         robust=robust,
         privacy=privacy,
+        gate=gate,
     )
+
+
+def gate_problems(gate: object, schema: Schema, n: object, *, memorised: bool) -> Iterator[str]:
+    """Yield what is wrong with a gate for sets of n; where answers are memorised, they may not depend on the batch."""
+    if isinstance(gate, Gate):
+        yield from gate.problems(schema, n)
+        if memorised and gate.scope == "release":
+            yield (
+                "the gate's scope is a release, in which an answer depends on the other rows; in an interval release "
+                "the same question always gets the same answer: use scope='set'"
+            )
+    elif gate is not None:
+        yield f"gate must be an l2c.Gate, such as l2c.Gate(k=5, l=2), not {gate!r}"
 
 
 def _wishes(

@@ -144,6 +144,9 @@ class Released:
         What a model that predicts a number says of the rows; None for one that tells classes apart.
     share_valid
         In an interval release, the share of each counterfactual's box that reaches the goal; None where values leave.
+    coarse
+        For each input row the step of the ladder of coarser levels in which its quasi-identifiers are told, 0 for
+        their own levels; None where a policy did not ask for it.
     """
 
     layout: Layout
@@ -164,6 +167,7 @@ class Released:
     valid: Mask
     measured: Measured | None = None
     share_valid: Float64[np.ndarray, " found"] | None = None
+    coarse: Int64[np.ndarray, " rows"] | None = None
 
     @property
     def answered(self) -> Mask:

@@ -132,14 +132,7 @@ class Layout:
             return "missing"
         if not described.numeric:
             return described.text(level)
-        left, right = axis.bounds(level)
-        if left is None:
-            return f"up to {right:g}"
-        if right is None:
-            return f"over {left:g}"
-        if left == right:
-            return f"{left:g}"
-        return f"{left:g} – {right:g}"
+        return interval(*axis.bounds(level))
 
     def to_dict(self) -> dict[str, object]:
         """Return the axes as plain data; the schema is kept apart."""
@@ -176,6 +169,19 @@ class Layout:
         )
 
 
+def interval(left: float | None, right: float | None) -> str:
+    """Return the words for an interval; None is an open end.
+
+    >>> interval(None, 30.0), interval(30.0, 45.5), interval(45.5, None), interval(7.0, 7.0)
+    ('up to 30', '30 – 45.5', 'over 45.5', '7')
+    """
+    if left is None:
+        return f"up to {right:g}"
+    if right is None:
+        return f"over {left:g}"
+    return f"{left:g}" if left == right else f"{left:g} – {right:g}"
+
+
 def categorical_axis(feature: Feature) -> Axis:
     """Return the axis of a feature that is not numeric: its levels stand for themselves."""
     codes = tuple(float(code) for code in range(len(feature.levels)))
@@ -210,3 +216,8 @@ def interval_texts(axis: Axis) -> Iterator[str]:
 def _exact(number: float) -> str:
     """Return a number with all the digits that it has, and no more."""
     return f"{int(number)}" if float(number).is_integer() else repr(float(number))
+
+
+def places(layout: Layout, role: Literal["quasi", "sensitive"]) -> Int64[np.ndarray, " some"]:
+    """Return the places of the features that have a role."""
+    return np.flatnonzero([feature.role == role for feature in layout.schema.features])
