@@ -30,7 +30,7 @@ demo: $(VENV)/.demo ## explain the German Credit applicants, end to end
 	$(BIN)/l2c demo
 
 test: $(VENV)/.dev ## run every test, the README and the docstrings, with coverage
-	$(BIN)/python -m pytest --cov --cov-report=term
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --cov --cov-report=term
 
 lint: $(VENV)/.dev ## ruff: style and common mistakes
 	$(BIN)/ruff check .

@@ -11,6 +11,7 @@ from l2c.core.feature import Feature
 from l2c.core.layout import Layout, categorical_axis
 from l2c.core.schema import Schema
 from l2c.core.types import Levels
+from l2c.engine.reference import ReferenceLaw
 
 SIZES = (3, 2, 4, 2)
 
@@ -31,6 +32,16 @@ def dependent_rows() -> Levels:
     f1 = np.where(rng.random(400) < 0.8, (f0 > 0).astype(int), rng.integers(0, 2, 400))
     f2 = np.where(rng.random(400) < 0.7, f0 + 1, rng.integers(0, 4, 400))
     return np.stack([f0, f1, f2, rng.integers(0, 2, 400)], axis=1).astype(np.int16)
+
+
+def log_likelihood(law: ReferenceLaw, levels: Levels) -> np.ndarray:
+    """Return the logarithm of the probability of each row under a law: its levels' given their parents'."""
+    return np.array([
+        sum(
+            math.log(law.tables[i][row[parent] if parent >= 0 else 0, row[i]]) for i, parent in enumerate(law.parent)
+        )
+        for row in levels
+    ])  # fmt: skip
 
 
 def slow_bound(

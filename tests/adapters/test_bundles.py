@@ -31,10 +31,10 @@ from l2c.adapters.seals import seal, sha256
 from l2c.app.demo import credit_model
 from l2c.errors import OtherModelError, StoredFileError
 
-FILES = ("manifest.json", "schema.toml", "layout.json", "arrays.safetensors")
+FILES = ("manifest.json", "schema.toml", "layout.json", "arrays.safetensors", "secret.safetensors")
 GERMAN = l2c.datasets.load("german")
 APPLICANTS = GERMAN.test[:25]
-QUICK = l2c.L2C(epochs=3, select="first")
+QUICK = l2c.L2C(epochs=3, select="first", model_rows=2000)
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +123,29 @@ def test_every_kind_of_explainer_comes_back_the_same(recipe, asked, tmp_path):
     assert same(l2c.load(tmp_path / "bundle", model=asked).explain(APPLICANTS[:8], n=3), found)
 
 
+def of_three(frame: pd.DataFrame) -> np.ndarray:
+    """Return probabilities of three classes, by age and duration together."""
+    score = np.stack([frame["age"] / 10, frame["age"] * frame["duration"] / 200, np.full(len(frame), 4.0)], axis=1)
+    mass = np.exp(score - score.max(axis=1, keepdims=True))
+    return mass / mass.sum(axis=1, keepdims=True)
+
+
+of_three.classes = ("low", "high", "middle")
+
+
+def test_networks_of_three_classes_are_told_the_desired_one_after_loading_too(tmp_path):
+    rows = GERMAN.train[["duration", "credit_amount", "age", "purpose"]][:80]
+    explainer = l2c.L2C(epochs=3, select="first", model_rows=400).fit(rows, of_three, l2c.Schema.infer(rows))
+    counterer = explainer.bundle.counterer
+    assert counterer.generator[0].weight.shape[1] == counterer.encoder.width + 3
+    explainer.save(tmp_path / "bundle")
+    loaded = l2c.load(tmp_path / "bundle", model=of_three)
+    for desired in ("low", ["low", "middle"], None):
+        found = explainer.explain(rows[:20], n=4, desired=desired)
+        assert len(found) > 0
+        assert same(loaded.explain(rows[:20], n=4, desired=desired), found)
+
+
 def test_what_fitting_settled_about_choosing_sets_comes_back(tmp_path):
     rows = GERMAN.train[["duration", "credit_amount", "age", "purpose"]][:80]
     explainer = l2c.L2C().fit(rows, answer_by_age, l2c.Schema.infer(rows))
@@ -187,7 +210,7 @@ def test_loading_and_explaining_need_no_torch(explainer, saved, tmp_path):
     assert same(l2c.read(out), explainer.explain(APPLICANTS, n=7, seed=3))
 
 
-def test_a_bundle_is_four_files_of_text_and_plain_arrays(saved):
+def test_a_bundle_is_files_of_text_and_plain_arrays(saved):
     assert sorted(path.name for path in saved.iterdir()) == sorted(FILES)
     for name in ("manifest.json", "layout.json"):
         json.loads((saved / name).read_text())

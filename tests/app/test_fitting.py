@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
@@ -9,12 +10,12 @@ import numpy as np
 import pytest
 
 from l2c.app import fitting
-from l2c.app.fitting import fit_method, other_class, pools_from, selection_of, split_rows
+from l2c.app.fitting import Answered, Counted, fit_method, other_class, pools_from, selection_of, split_rows
 from l2c.core.blackbox import decide
 from l2c.core.feature import Feature
 from l2c.core.limits import Limits
 from l2c.core.schema import Schema
-from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, Dial
+from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, RATE_AT_1, RATE_AT_HALF, Dial
 from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
@@ -171,7 +172,7 @@ def test_balance_is_measured_on_dev_rows_drawn_by_the_seed_with_the_balance_of_t
     counterer, _ = fit()
     model = Additive()
     drawn = np.sort(np.random.default_rng(0).permutation(len(DEV))[:8])
-    question = other_class(counterer.layout, model, DEV[drawn], "auto")
+    question = other_class(counterer.layout, Answered.by(model, DEV[drawn]), "auto")
 
     def measured(method: Counterer) -> float:
         pools = pools_from(method, model, question, pool=20, enough=5, dial=0.0, seed=0, budget=Budget(400))
@@ -198,36 +199,45 @@ def test_without_any_set_the_balance_stays_as_it_was(monkeypatch):
 # The dial
 
 
-def script_prices(monkeypatch, worth_up_to: dict[float, float]):
-    """Let every step cost a point of harmonic mean, and buy its price up to a weight; return what was tried."""
+def script_prices(monkeypatch, prices: dict[float, dict[float, tuple[float, float]]]):
+    """Let the sets of each weight have these harmonic means and plausibilities; return what was tried, and where."""
     tried: list[tuple[float, float]] = []
-    worth_it = fitting._Trial._worth_it
 
-    def along(trial, counterer, pools, candidates, rate):
-        place = {HALF_CANDIDATES: 0.5, FULL_CANDIDATES: 1.0}[candidates]
-
-        def priced(_, __, ___, weight):
-            tried.append((place, weight))
-            steps = candidates.index(weight)
-            bought = sum(step <= worth_up_to[place] for step in candidates[1 : steps + 1])
-            return 0.5 - 0.01 * steps, 0.3 + 0.01 * rate * (1.01 * bought + 0.9 * (steps - bought))
-
-        monkeypatch.setattr(fitting._Trial, "_priced", priced)
-        return worth_it(trial, counterer, pools, candidates, rate)
+    def priced(_, __, place, weight):
+        tried.append((place, weight))
+        return prices[place][weight]
 
     script_sets(monkeypatch, {0.2: (0.6, 0.5), None: (0.6, 0.5)})
-    monkeypatch.setattr(fitting._Trial, "_worth_it", along)
-    monkeypatch.setattr(fitting._Trial, "pools", lambda *_: None)
+    monkeypatch.setattr(fitting._Trial, "pools", lambda _, __, place: place)
+    monkeypatch.setattr(fitting._Trial, "_priced", priced)
     return tried
+
+
+def steps_worth(candidates: tuple[float, ...], rate: float, up_to: float) -> dict[float, tuple[float, float]]:
+    """Let every step cost a point of harmonic mean, and up to a weight bring more plausible ones than it must."""
+    prices, share = {}, 0.2
+    for step, weight in enumerate(candidates):
+        if step:
+            share *= np.exp(0.01 * rate * (1.02 if weight <= up_to else 0.98))
+        prices[weight] = 0.5 - 0.01 * step, share
+    return prices
+
+
+def worth_up_to(half: float, full: float) -> dict[float, dict[float, tuple[float, float]]]:
+    """Return prices for which the dial should be settled at these weights."""
+    return {
+        0.5: steps_worth(HALF_CANDIDATES, RATE_AT_HALF, half),
+        1.0: steps_worth(FULL_CANDIDATES, RATE_AT_1, full),
+    }
 
 
 @pytest.mark.parametrize("half", HALF_CANDIDATES)
 @pytest.mark.parametrize("full", FULL_CANDIDATES)
-def test_the_dial_rises_as_long_as_a_step_buys_enough_plausibility(monkeypatch, half, full):
-    tried = script_prices(monkeypatch, {0.5: half, 1.0: full})
+def test_the_dial_rises_as_long_as_a_point_of_harmonic_mean_brings_enough_more_plausible_ones(monkeypatch, half, full):
+    prices = worth_up_to(half, full)
+    tried = script_prices(monkeypatch, prices)
     assert fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial == Dial(half, full)
-    looks = [min(len(some), some.index(at) + 2) for some, at in ((HALF_CANDIDATES, half), (FULL_CANDIDATES, full))]
-    assert len(tried) == sum(looks)  # it stops at the first step that is not worth its price
+    assert tried == [(place, weight) for place in (0.5, 1.0) for weight in prices[place]]
 
 
 def test_a_step_that_costs_nothing_is_taken(monkeypatch):
@@ -273,9 +283,12 @@ def test_the_sentence_tells_how_training_went():
     assert " at its best, after epoch " in sentence
 
 
-def test_with_no_rows_to_ask_a_model_without_gradient_gets_the_reference_law_alone_and_a_settled_dial(monkeypatch):
-    tried = script_prices(monkeypatch, {0.5: HALF_CANDIDATES[1], 1.0: FULL_CANDIDATES[2]})
-    counterer, sentence = fit(replace(QUICK, model_rows=0), Product())
+@pytest.mark.parametrize("nothing", ["model_rows", "epochs"])
+def test_where_nothing_may_be_learned_without_gradient_there_is_the_reference_law_alone_and_a_settled_dial(
+    monkeypatch, nothing
+):
+    tried = script_prices(monkeypatch, worth_up_to(HALF_CANDIDATES[1], FULL_CANDIDATES[2]))
+    counterer, sentence = fit(replace(QUICK, **{nothing: 0}), Product())
     assert sentence == (
         "the model offers no gradient, so proposals follow the reference law alone; every one is judged"
     )
@@ -286,22 +299,123 @@ def test_with_no_rows_to_ask_a_model_without_gradient_gets_the_reference_law_alo
     assert tried
 
 
-def test_a_model_of_three_classes_gets_an_even_law_for_each_and_nothing_is_tried(taught, monkeypatch):
-    tried = script_prices(monkeypatch, {0.5: 0.0, 1.0: 0.0})
-    model = Three(classes=("a", "b", "c"))
-    counterer, sentence = fit(model=model)
-    assert sentence == (
-        "the model has 3 classes, not two, so proposals follow the reference law alone; every one is judged"
-    )
-    assert (counterer.generator, counterer.balance, counterer.dial) == ((), fitting.FIRST_BALANCE, Dial())
+def expected_income(counterer: Counterer, desired: int) -> np.ndarray:
+    """Return the level of income, from lowest to highest, that proposals for the dev rows have on average."""
+    law = counterer.law(question_for(counterer.layout, DEV, current=2 - desired, desired=desired))
+    start, size = counterer.layout.offsets[1], counterer.layout.sizes[1]
+    return law[:, start : start + size] @ np.arange(size)
+
+
+def test_of_three_classes_the_one_that_is_desired_leads_the_networks(taught, monkeypatch):
+    tried = script_prices(monkeypatch, worth_up_to(HALF_CANDIDATES[1], FULL_CANDIDATES[1]))
+    recipe = replace(QUICK, epochs=40, hidden=16, learning_rate=0.02)
+    counterer, sentence = fit(recipe, Three(classes=("a", "b", "c")))
+    assert sentence.startswith("40 epochs on 150 rows with β = 0.2; ")
     assert len(counterer.laws) == 3
-    assert taught == tried == []
-    question = question_for(counterer.layout, DEV, desired=2)
-    assert counterer.law(question).tolist() == counterer.even_law(question).tolist()
+    for network in (counterer.generator, counterer.selector):
+        assert network[0].weight.shape[1] == counterer.encoder.width + 3
+    assert taught == [0.2]
+    assert tried
+    assert (expected_income(counterer, 2) > expected_income(counterer, 0) + 0.5).all()
+
+
+def test_of_three_classes_every_other_one_is_learned_for():
+    layout = fit(Recipe(select="first", epochs=0, hidden=2))[0].layout
+    told = Answered.by(Three(classes=("a", "b", "c")), FIT)
+    question = fitting._some_other_class(layout, told, "auto", 0)
+    assert {*zip(question.current.tolist(), question.desired.tolist(), strict=True)} == {
+        (have, want) for have in range(3) for want in range(3) if have != want
+    }
+    assert (question.goal.accepted.argmax(axis=1) == question.desired).all()
+    assert (question.goal.accepted.sum(axis=1) == 1).all()
+
+
+# A model that offers no gradient
+
+
+def rows_asked(recipe: Recipe) -> int:
+    """Return how many rows a model without gradient is asked about in fitting."""
+    counted = Counted(Product())
+    fit_method(recipe, SCHEMA, counted, FIT, DEV, 0, None)
+    return counted.rows
+
+
+ASKING = Recipe(epochs=3, hidden=8, model_rows=600)
+
+
+def test_a_twin_judges_the_trials_so_that_the_model_is_asked_about_no_more_rows_than_allowed():
+    without = rows_asked(Recipe(select="first", model_rows=0))
+    assert without >= len(FIT) + len(DEV)
+    taught = rows_asked(replace(ASKING, select="first"))
+    assert without < taught <= without + 600
+    assert rows_asked(ASKING) == rows_asked(replace(ASKING, beta=0.5)) == taught
+
+
+def test_by_the_score_the_model_itself_judges_the_trials():
+    first = rows_asked(replace(ASKING, select="first", without_gradient="score"))
+    assert rows_asked(replace(ASKING, beta=0.2, without_gradient="score")) > first
+
+
+def test_each_training_row_is_asked_about_once(monkeypatch):
+    monkeypatch.setattr(fitting, "differentiable", lambda *_: None)  # it asks about some of them itself
+    asked, answer = [], Counted.proba
+    monkeypatch.setattr(Counted, "proba", lambda self, cells: asked.append(cells) or answer(self, cells))
+    fit(replace(ASKING, beta=0.2), Product())
+    assert sum(np.array_equal(cells, FIT) for cells in asked) == 1
+    assert sum(np.array_equal(cells, DEV) for cells in asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("way", "sentence"),
+    [
+        (
+            "twin",
+            r"the model offers no gradient, so a twin taught, which learned its answers to \d+ proposals and decides "
+            r"as it does on \d+% of others: 3 epochs on 150 rows with β = 0.2; dev loss .*; (\d+) model rows in all",
+        ),
+        (
+            "score",
+            r"the model offers no gradient, so its answers to proposals taught: "
+            r"\d epochs on 150 rows with β = 0.2; dev loss .*; (\d+) model rows in all",
+        ),
+    ],
+)
+def test_the_sentence_tells_what_taught_and_how_often_the_model_was_asked(way, sentence):
+    counted = Counted(Product())
+    recipe = replace(ASKING, beta=0.2, without_gradient=way)
+    told = re.fullmatch(sentence, fit_method(recipe, SCHEMA, counted, FIT, DEV, 0, None)[1])
+    assert told
+    assert int(told[1]) == counted.rows
+
+
+@pytest.mark.parametrize(
+    ("least", "lessons"),
+    [(0.1, [0.4, 0.2, 0.1]), (0.2, [0.4, 0.2, 0.1]), (0.4, [0.4, 0.2]), (0.8, [0.4, 0.8]), (1.6, [0.4, 0.8, 1.6])],
+)
+@pytest.mark.parametrize("last", [AS_GOOD_AS_THAT, WORSE])
+def test_without_gradient_the_least_beta_that_is_good_enough_is_found_by_halving(
+    monkeypatch, taught, least, lessons, last
+):
+    betas = (0.1, 0.2, 0.4, 0.8, 1.6)
+    monkeypatch.setattr(fitting, "BETAS_ASKED", betas)
+    sets = {beta: AS_GOOD_AS_THAT if beta >= least else WORSE for beta in betas[:-1]}
+    script_sets(monkeypatch, {None: BEFORE, **sets, betas[-1]: last})
+    assert fit(replace(ASKING, epochs=1), Product())[0].recipe.beta == least
+    assert taught == lessons
+
+
+def test_without_gradient_sets_may_cost_a_little_more_as_questions_are_dear(monkeypatch):
+    assert fitting.AS_GOOD_ASKED > fitting.AS_GOOD
+    monkeypatch.setattr(fitting, "BETAS", (0.1, 0.3))
+    monkeypatch.setattr(fitting, "BETAS_ASKED", (0.1, 0.3))
+    monkeypatch.setattr(fitting, "AS_GOOD_ASKED", 0.015)
+    script_sets(monkeypatch, {None: BEFORE, 0.1: WORSE, 0.3: AS_GOOD_AS_THAT})
+    assert fit(replace(ASKING, epochs=1), Product())[0].recipe.beta == 0.1
+    assert fit(replace(ASKING, epochs=1))[0].recipe.beta == 0.3
 
 
 def test_with_the_first_ones_nothing_is_tried_and_the_least_beta_is_taken(taught, monkeypatch):
-    tried = script_prices(monkeypatch, {0.5: 0.0, 1.0: 0.0})
+    tried = script_prices(monkeypatch, {})
     counterer, _ = fit(Recipe(epochs=1, hidden=8, select="first"))
     assert (taught, tried, counterer.recipe.beta) == ([0.2], [], 0.2)
     assert (counterer.balance, counterer.dial) == (fitting.FIRST_BALANCE, Dial())
@@ -311,7 +425,7 @@ def test_with_the_first_ones_nothing_is_tried_and_the_least_beta_is_taken(taught
 def test_sets_are_chosen_by_the_strategy_asked_for():
     counterer, _ = fit()
     model = Additive()
-    question = other_class(counterer.layout, model, DEV[:12], "auto")
+    question = other_class(counterer.layout, Answered.by(model, DEV[:12]), "auto")
     found = {}
     for select in ("first", "balanced", "diverse", "sparse", "cheap"):
         size = 5 if select == "first" else 60
@@ -331,7 +445,7 @@ def test_sets_are_chosen_by_the_strategy_asked_for():
 def unlikeliness(counterer: Counterer, select: str, place: float) -> float:
     """Return how unlikely sets for some dev rows are."""
     model = Additive()
-    question = other_class(counterer.layout, model, DEV[:12], "auto")
+    question = other_class(counterer.layout, Answered.by(model, DEV[:12]), "auto")
     pools = pools_from(counterer, model, question, pool=60, enough=5, dial=place, seed=0, budget=Budget(2000))
     found = pools.release(5, selection_of(counterer, select, place))
     return float(counterer.unlikely(found.levels, found.desired[found.row]).mean())
@@ -360,11 +474,11 @@ def test_rows_are_parted_in_the_order_given_and_too_few_are_refused():
 def test_the_other_class_is_the_one_of_two_that_a_row_has_not_or_any_of_more():
     model, three = Additive(), Three(classes=("a", "b", "c"))
     layout = fit(Recipe(select="first", epochs=0, hidden=2))[0].layout
-    other = other_class(layout, model, DEV, "auto")
+    other = other_class(layout, Answered.by(model, DEV), "auto")
     assert (other.desired == 1 - decide(model.proba(DEV))).all()
     assert not other.already.any()
-    assert other_class(layout, model, DEV[:0], "auto").levels.shape == (0, 5)
-    any_other = other_class(layout, three, DEV, "auto")
+    assert other_class(layout, Answered.by(model, DEV[:0]), "auto").levels.shape == (0, 5)
+    any_other = other_class(layout, Answered.by(three, DEV), "auto")
     proba = three.proba(DEV)
     assert (any_other.goal.accepted.sum(axis=1) == 2).all()
     assert (any_other.desired == np.argsort(proba, axis=1)[:, 1]).all()

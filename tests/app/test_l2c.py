@@ -30,7 +30,7 @@ from l2c.errors import DataError, InputError, ModelError, OtherModelError
 from l2c.release import search as release_stage
 from l2c.release.explain import ALREADY
 
-QUICK = L2C(epochs=2, hidden=8, select="first")
+QUICK = L2C(epochs=2, hidden=8, select="first", model_rows=2000)
 """Without a pool to choose from, fitting tries no settings and takes no time."""
 
 # The checker: one cell after another, from frames alone, without a level in sight
@@ -462,9 +462,7 @@ three_classes.classes = ("low", "middle", "high")
 
 def test_a_model_of_three_classes_is_asked_for_one_for_any_of_some_or_for_any_other():
     explainer = QUICK.fit(people(), three_classes, PEOPLE)
-    assert explainer.training == (
-        "the model has 3 classes, not two, so proposals follow the reference law alone; every one is judged"
-    )
+    assert explainer.training.startswith("2 epochs on 64 rows with β = 0.2; ")
     now = three_classes(people(30)).argmax(axis=1)
     assert set(now) == {0, 1, 2}
     other = explainer.explain(people(30), 3, tries=2000).to_frame()
@@ -754,14 +752,21 @@ def test_a_declared_rule_holds_and_it_would_not_without_being_declared():
 # Models
 
 
-def test_a_plain_function_is_not_learned_from_and_the_explainer_says_so(clerk):
-    bent = QUICK.fit(people(), lambda frame: paid(frame) ** 2, PEOPLE)
-    assert bent.training == (
+def test_a_plain_function_is_learned_from_by_a_twin_or_not_at_all_and_the_explainer_says_so(clerk):
+    def bent(frame):
+        return paid(frame) ** 2
+
+    by_twin, untaught = (replace(QUICK, model_rows=rows).fit(people(), bent, PEOPLE) for rows in (500, 0))
+    assert by_twin.training.startswith("the model offers no gradient, so a twin taught, which learned its answers to ")
+    assert by_twin.bundle.counterer.generator
+    assert by_twin.bundle.notes["model_rows"] > untaught.bundle.notes["model_rows"]
+    assert untaught.training == (
         "the model offers no gradient, so proposals follow the reference law alone; every one is judged"
     )
-    assert bent.bundle.counterer.generator == bent.bundle.counterer.selector == ()
-    long = bent.explain(people(20), 5).to_frame()
-    assert ((paid(long) ** 2 > 0.5) == (long["prediction"] == 1)).all()
+    assert untaught.bundle.counterer.generator == untaught.bundle.counterer.selector == ()
+    for explainer in (by_twin, untaught):
+        long = explainer.explain(people(20), 5).to_frame()
+        assert ((bent(long) > 0.5) == (long["prediction"] == 1)).all()
     assert clerk.training.startswith("2 epochs on 64 rows")
 
 

@@ -23,7 +23,7 @@ DATA = load_diabetes(as_frame=True, scaled=False)
 ROWS, PROGRESS = DATA.data, DATA.target
 TRAIN, TEST = ROWS[:330], ROWS[330:]
 SCHEMA = l2c.Schema.infer(TRAIN, immutable=["sex"], rises=["age"])
-QUICK = l2c.L2C(epochs=3, select="first")
+QUICK = l2c.L2C(epochs=3, select="first", model_rows=2000)
 
 MODELS = {
     "ridge": lambda: Ridge(alpha=0.1).fit(TRAIN, PROGRESS[:330]),

@@ -92,24 +92,27 @@ def test_a_run_that_was_ended_goes_on_where_it_stopped(source, tmp_path, whole):
 KILLED = """
 import os, signal, sys
 sys.path.insert(0, {tests!r})
-from loans import applicants, desk
+import l2c
+from loans import granted
 def stop(done, total):
     if done >= 20:
         os.kill(os.getpid(), signal.SIGKILL)
-desk().explain_stream({data!r}, {out!r}, chunk=10, progress=stop, n=3, seed=1, tries=2000, reasons=False)
+explainer = l2c.load({bundle!r}, model=granted)
+explainer.explain_stream({data!r}, {out!r}, chunk=10, progress=stop, n=3, seed=1, tries=2000, reasons=False)
 """
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="a process is killed elsewhere in another way")
 def test_a_killed_process_leaves_what_can_be_read_and_gone_on_with(tmp_path, whole):
-    data, out = tmp_path / "rows.parquet", tmp_path / "found"
+    data, out, bundle = tmp_path / "rows.parquet", tmp_path / "found", tmp_path / "bundle"
     ROWS.to_parquet(data)
-    code = KILLED.format(tests=str(Path(__file__).parent.parent), data=str(data), out=str(out))
+    desk().save(bundle)
+    code = KILLED.format(tests=str(Path(__file__).parent.parent), data=str(data), out=str(out), bundle=str(bundle))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == -signal.SIGKILL
     assert len(l2c.read(out).outcomes) == 20
     assert len(pd.read_parquet(out)) > 20
-    told = desk().explain_stream(data, out, chunk=10, **ASKED)
+    told = l2c.load(bundle, model=desk()._model).explain_stream(data, out, chunk=10, **ASKED)
     assert (told.parts_before, told.parts) == (2, 5)
     assert same(told.read(), whole)
 

@@ -17,7 +17,7 @@ from l2c.errors import InputError, OtherModelError
 from l2c.evaluate.plausibility import Reference
 from l2c.evaluate.scorecard import scorecard
 
-QUICK = l2c.L2C(epochs=3, select="first")
+QUICK = l2c.L2C(epochs=3, select="first", model_rows=2000)
 
 
 def names_of(german):

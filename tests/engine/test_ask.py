@@ -84,6 +84,16 @@ def test_shares_of_three_classes_keep_their_order_and_add_to_one():
     assert shares[0].tolist() == pytest.approx([share**3 / (0.2**3 + 0.3**3 + 0.5**3) for share in proba[0]])
 
 
+@pytest.mark.parametrize(("threshold", "classes"), [(None, 2), (0.2, 2), (None, 3)])
+def test_shares_are_turned_back_into_the_answers_that_they_stand_for(threshold, classes):
+    proba = np.random.default_rng(0).dirichlet(np.full(classes, 5.0), 50)
+    assert proba.min() > LEAST
+    scale = Scale(threshold, 3.0)
+    np.testing.assert_allclose(scale.proba(scale.log_shares(proba)), proba, rtol=1e-9)
+    # A number added to all odds of a row, as a network's logits have it, changes nothing.
+    np.testing.assert_allclose(scale.proba(scale.log_shares(proba) + 7.0), proba, rtol=1e-9)
+
+
 @pytest.mark.parametrize("threshold", [None, 0.3])
 def test_on_its_scale_a_model_is_as_decided_as_any_other(threshold):
     rng = np.random.default_rng(0)

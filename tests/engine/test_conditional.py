@@ -131,7 +131,8 @@ def test_the_full_conditional_leaves_its_weights_alone_and_a_level_without_weigh
 
 def test_the_full_conditional_of_a_feature_with_many_neighbours_does_not_vanish():
     table = np.array([[1 - 1e-6, 1e-6], [1 - 2e-6, 2e-6]])
-    star = ReferenceLaw(np.arange(301), np.array([-1] + [0] * 300), (np.array([[0.5, 0.5]]), *[table] * 300), 0.0, 1.0)
+    tables = (np.array([[0.5, 0.5]]), *[table] * 300)
+    star = ReferenceLaw(np.arange(301), np.array([-1] + [0] * 300), tables, (np.eye(2),) * 301, 0.0, 1.0)
     levels = np.ones((1, 301), dtype=np.int16)
     levels[0, 2:] = [1, 0] * 149 + [1]
     found = full_conditional(star, 1.0, 0, np.ones((2, 1)), levels)[:, 0]

@@ -8,25 +8,15 @@ from hypothesis import strategies as st
 
 from l2c.engine.dial import (
     FULL_CANDIDATES,
-    FULL_LAW_FROM,
     HALF_CANDIDATES,
+    MIDDLE,
     RATE_AT_1,
     RATE_AT_HALF,
     Dial,
-    law_exponent,
 )
 
 PLACES = st.floats(0.0, 1.0)
 WEIGHTS = st.tuples(st.floats(0.0, 0.1), st.floats(0.1, 1.0))
-
-
-def test_the_law_does_not_count_at_0_and_counts_in_full_from_the_middle_on():
-    assert [law_exponent(place) for place in (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)] == [0.0, 0.2, 0.5, 1.0, 1.0, 1.0]
-
-
-@given(PLACES, PLACES)
-def test_the_law_never_counts_less_further_on(one, other):
-    assert law_exponent(min(one, other)) <= law_exponent(max(one, other)) <= 1.0
 
 
 @given(WEIGHTS, PLACES)
@@ -41,7 +31,7 @@ def test_unlikeliness_is_weighed_by_two_lines_that_meet_in_the_middle(weights, p
 def test_at_0_unlikeliness_costs_nothing_and_at_the_middle_and_the_end_what_was_settled(weights):
     dial = Dial(*weights)
     assert dial.unlikeliness_weight(0.0) == 0.0
-    assert dial.unlikeliness_weight(FULL_LAW_FROM) == pytest.approx(weights[0])
+    assert dial.unlikeliness_weight(MIDDLE) == pytest.approx(weights[0])
     assert dial.unlikeliness_weight(1.0) == pytest.approx(weights[1])
 
 

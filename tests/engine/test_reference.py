@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from itertools import combinations, product
-from math import log
+from math import exp, log
 
 import numpy as np
 import pytest
 
-from l2c.engine.reference import SHRINKAGE, fit_reference, from_arrays, to_arrays
-from laws import SIZES, dependent_rows, layout_of
+from l2c.core.feature import Feature
+from l2c.core.layout import Axis, Layout
+from l2c.core.schema import Schema
+from l2c.engine import reference
+from l2c.engine.reference import NARROWNESS, SHRINKAGE, ReferenceLaw, fit_reference, from_arrays, to_arrays
+from laws import SIZES, dependent_rows, layout_of, log_likelihood
 
 
 @pytest.fixture
@@ -64,8 +68,72 @@ def test_a_table_is_the_counts_shrunk_towards_independence(rows):
 
 def test_the_law_adds_to_one_over_everything(rows):
     law = fit_reference(layout_of(SIZES), rows)
-    everything = np.array(list(product(*map(range, SIZES))), dtype=np.int16)
-    assert np.exp(law.log_likelihood(everything)).sum() == pytest.approx(1)
+    assert np.exp(log_likelihood(law, everything(SIZES))).sum() == pytest.approx(1)
+
+
+def everything(sizes: tuple[int, ...]) -> np.ndarray:
+    return np.array(list(product(*map(range, sizes))), dtype=np.int16)
+
+
+def apart(layout: Layout, i: int, one: int, other: int) -> float:
+    """Return how different two levels of a feature are."""
+    axis = layout.axes[i]
+    if one == other:
+        return 0.0
+    if not layout.schema.features[i].numeric or axis.known in (one, other):  # after the bins stands a missing value
+        return 1.0
+    return abs(one - other) / axis.known
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_likeness_is_the_expected_likeness_of_someone_drawn_from_the_law(rows, numbers):
+    layout = with_bins() if numbers else layout_of(SIZES)
+    law = fit_reference(layout, rows)
+    people = everything(SIZES)
+    probability = np.exp(log_likelihood(law, people))
+    for row, found in zip(people, law.log_likeness(people), strict=True):
+        alike = [
+            exp(
+                -NARROWNESS
+                * sum(apart(layout, i, int(a), int(b)) for i, (a, b) in enumerate(zip(row, person, strict=True)))
+            )
+            for person in people
+        ]
+        assert found == pytest.approx(log(probability @ np.array(alike)))
+
+
+def with_bins() -> Layout:
+    """Return a layout of the same sizes; its first and third features are numbers, the third may be missing."""
+    plain = layout_of(SIZES)
+    features, axes = list(plain.schema.features), list(plain.axes)
+    features[0], axes[0] = (
+        Feature(name="f0", kind="numeric"),
+        Axis((1.0, 2.0), 0.0, 9.0, (0.5, 1.5, 5.5), (0.5, 1.5, 3.0)),
+    )
+    features[2] = Feature(name="f2", kind="numeric", missing=True)
+    axes[2] = Axis((1.0, 2.0), None, None, (0.5, 1.5, 5.5), (0.5, 1.5, 3.0), missing=True)
+    return Layout(Schema(tuple(features)), tuple(axes))
+
+
+def test_a_rows_likeness_has_the_same_bits_in_any_batch(rows, monkeypatch):
+    law = fit_reference(layout_of(SIZES), rows)
+    whole = law.log_likeness(rows)
+    monkeypatch.setattr(reference, "BLOCK", 7)
+    assert (law.log_likeness(rows) == whole).all()
+    assert (law.log_likeness(rows[:3]) == whole[:3]).all()
+    assert law.log_likeness(rows[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("shape", ["star", "chain"])
+def test_likeness_does_not_vanish_however_many_features_there_are(shape):
+    features = 2000
+    parent = np.arange(-1, features - 1) if shape == "chain" else np.array([-1] + [0] * (features - 1))
+    table, alike = np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([[1.0, 0.25], [0.25, 1.0]])
+    tables = (table[:1], *[table] * (features - 1))
+    law = ReferenceLaw(np.arange(features), parent, tables, (alike,) * features, 0.0, 1.0)
+    # All independent and even, so each feature contributes (1 + 1/4) / 2.
+    row = np.random.default_rng(0).integers(0, 2, (1, features)).astype(np.int16)
+    assert law.log_likeness(row)[0] == pytest.approx(features * log(0.625))
 
 
 def test_a_typical_row_is_not_unlikely_and_a_strange_one_is(rows):
@@ -73,7 +141,7 @@ def test_a_typical_row_is_not_unlikely_and_a_strange_one_is(rows):
     share = (law.unlikeliness(rows) > 0).mean()
     assert 0.15 <= share <= 0.26
     strange = np.array([[2, 0, 0, 0]], dtype=np.int16)
-    assert law.unlikeliness(strange)[0] == pytest.approx((law.typical - law.log_likelihood(strange)[0]) / law.spread)
+    assert law.unlikeliness(strange)[0] == pytest.approx((law.typical - law.log_likeness(strange)[0]) / law.spread)
     assert law.unlikeliness(strange)[0] > 1
 
 
@@ -85,7 +153,8 @@ def test_no_rows_at_all_give_an_even_law():
 def test_arrays_round_trip(rows):
     law = fit_reference(layout_of(SIZES), rows)
     back = from_arrays("good", to_arrays("good", law))
-    assert (back.log_likelihood(rows) == law.log_likelihood(rows)).all()
+    assert (back.log_likeness(rows) == law.log_likeness(rows)).all()
+    assert (log_likelihood(back, rows) == log_likelihood(law, rows)).all()
     assert (back.typical, back.spread) == (law.typical, law.spread)
 
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int64
 
 from l2c.adapters.models import DiscretisedModel, TorchModel, differentiable, own_layout
 from l2c.adapters.models.watch import Hurried
-from l2c.core.blackbox import BlackBox, class_of, decide, threshold_of
+from l2c.core.blackbox import BlackBox, decide, threshold_of
 from l2c.core.goal import Goal
 from l2c.core.layout import Decode, Layout
-from l2c.core.method import Question
+from l2c.core.method import Proposer, Question
 from l2c.core.schema import Schema
 from l2c.core.split import dev_rows
 from l2c.core.streams import Streams
 from l2c.core.twin import Twin
 from l2c.core.types import Cells, Label, Probabilities
-from l2c.engine.dial import FULL_CANDIDATES, FULL_LAW_FROM, HALF_CANDIDATES, RATE_AT_1, RATE_AT_HALF, Dial
+from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, MIDDLE, RATE_AT_1, RATE_AT_HALF, Dial
 from l2c.engine.discretise import discretise
 from l2c.engine.encode import Encoder
 from l2c.engine.propose import Counterer
@@ -31,7 +32,9 @@ from l2c.errors import DataError, MissingExtraError
 from l2c.evaluate.plausibility import Reference, plausibility
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
 from l2c.release.explain import Pools, look
-from l2c.release.search import Budget, Manner
+from l2c.release.leads import in_blocks
+from l2c.release.policy import Policy
+from l2c.release.search import Banned, Budget, Manner
 from l2c.release.select import Selection
 from l2c.release.settle import Sight
 
@@ -47,7 +50,7 @@ TRIAL_ROWS, TRIAL_SET, TRIAL_POOL, TRIAL_PATIENCE = 64, 50, 500, 4
 AS_GOOD = 0.003
 """How much of the harmonic mean a learned law may cost, against a law that has learned nothing."""
 
-AS_GOOD_ASKED, BETAS_ASKED = 0.008, (0.2, 0.3, 0.5, 1.0, 2.0)
+AS_GOOD_ASKED, BETAS_ASKED = 0.007, (0.2, 0.3, 0.5, 1.0, 2.0)
 """The same, and the weights of breadth to choose from, for a model that offers no gradient: its proposals are judged by
 trees or a service, whose questions cost more than a little diversity is worth."""
 
@@ -87,10 +90,32 @@ def split_rows(cells: Cells, seed: int) -> tuple[Cells, Cells]:
     return cells[~held_out], cells[held_out]
 
 
-def other_class(layout: Layout, blackbox: BlackBox, cells: Cells, decode: Decode) -> Question:
+@dataclass(frozen=True, slots=True, eq=False)
+class Answered:
+    """Rows with the model's answers, which it is asked for once, and where it decides."""
+
+    cells: Cells
+    proba: Probabilities
+    threshold: float | None
+
+    @classmethod
+    def by(cls, blackbox: BlackBox, cells: Cells) -> Answered:
+        """Return the rows as the model answers them."""
+        return cls(cells, answers(blackbox, cells), threshold_of(blackbox))
+
+    @property
+    def classes(self) -> Int64[np.ndarray, " rows"]:
+        """The class that each row has."""
+        return decide(self.proba, self.threshold)
+
+    def take(self, rows: np.ndarray) -> Answered:
+        """Return some of the rows."""
+        return Answered(self.cells[rows], self.proba[rows], self.threshold)
+
+
+def other_class(layout: Layout, told: Answered, decode: Decode) -> Question:
     """Return the question of rows that should get another class than they have."""
-    proba = answers(blackbox, cells)
-    return Question.of(layout, cells, proba, other_than(proba, threshold_of(blackbox)), decode=decode)
+    return Question.of(layout, told.cells, told.proba, other_than(told.proba, told.threshold), decode=decode)
 
 
 def answers(blackbox: BlackBox, cells: Cells) -> Probabilities:
@@ -112,12 +137,16 @@ def fit_method(
     dev: Cells,
     seed: int,
     progress: Progress | None,
+    public: Layout | None = None,
 ) -> tuple[Counterer, str]:
-    """Return the fitted method and a sentence on its training."""
+    """Return the fitted method and a sentence on its training; its levels are the public ones where they are given."""
     asked = blackbox if isinstance(blackbox, Counted) else Counted(blackbox)
-    classes = class_of(asked, fit)
+    known = Answered.by(asked, fit)
+    classes = known.classes
     layout = own_layout(asked.blackbox)
-    if layout is None:
+    if public is not None:
+        layout = public
+    elif layout is None:
         layout = discretise(schema, fit, classes)
     else:
         # Another value of the same bin gets the same answer from such a model.
@@ -129,16 +158,18 @@ def fit_method(
     even = Counterer(layout, untrained, encoder, (), (), laws, FIRST_BALANCE, Dial())
     if len(asked.classes) < 2:
         return even, f"the model has one class, so {UNLEARNED}"
-    lesson = _lesson(recipe, even, asked, fit, dev, seed, progress)
+    held_out = Answered.by(asked, dev)
+    lesson = _lesson(recipe, even, asked, known, held_out, seed, progress)
     if recipe.select == "first":
         beta = BETAS[0] if recipe.beta is None else recipe.beta
         counterer, sentence = lesson.learn(beta) if lesson else (even, NO_GRADIENT)
         return counterer, _with_total(sentence, lesson, asked)
-    held_out = Reference(fit, classes, dev, class_of(asked, dev))
-    tried = dev[np.sort(np.random.default_rng(seed).permutation(len(dev))[:TRIAL_ROWS])]
-    # Where questions are dear, a row that has enough looks no longer than `explain` would let it.
+    tried = held_out.take(np.sort(np.random.default_rng(seed).permutation(len(dev))[:TRIAL_ROWS]))
+    # Without a gradient questions will be dear: a row that has enough looks no longer than `explain` would let it.
     patience = None if lesson and lesson.gradient else TRIAL_PATIENCE * TRIAL_POOL
-    trial = _Trial(asked, other_class(layout, asked, tried, recipe.decode), held_out, seed, patience)
+    reference = Reference(fit, classes, dev, held_out.classes)
+    judge = lesson.judge if lesson else asked
+    trial = _Trial(judge, other_class(layout, tried, recipe.decode), reference, seed, patience)
     even = trial.balanced(even)
     if lesson is None:
         return trial.dialled(even), NO_GRADIENT
@@ -189,22 +220,17 @@ class _Trial:
         return replace(counterer, balance=(kept / apart) ** 2) if kept and apart else counterer
 
     def dialled(self, counterer: Counterer) -> Counterer:
-        """Return the method with its dial settled: weights that rise as long as they buy enough plausibility."""
-        # From the middle on proposals are the same; only the choice among them changes.
-        pools = self.pools(counterer, FULL_LAW_FROM)
-        half = self._worth_it(counterer, pools, HALF_CANDIDATES, RATE_AT_HALF)
-        full = self._worth_it(counterer, pools, FULL_CANDIDATES, RATE_AT_1)
+        """Return the method with its dial settled: the weights whose sets are worth most at each place's rate."""
+        half = self._worth_most(counterer, MIDDLE, HALF_CANDIDATES, RATE_AT_HALF)
+        full = self._worth_most(counterer, 1.0, FULL_CANDIDATES, RATE_AT_1)
         return replace(counterer, dial=Dial(half, full))
 
-    def _worth_it(self, counterer: Counterer, pools: Pools, candidates: tuple[float, ...], rate: float) -> float:
-        """Return the last candidate before a step that buys too little plausibility for the harmonic mean it costs."""
-        last = self._priced(counterer, pools, candidates[0])
-        for weight, following in pairwise(candidates):
-            step = self._priced(counterer, pools, following)
-            if step[1] - last[1] < rate * (last[0] - step[0]):
-                return weight
-            last = step
-        return candidates[-1]
+    def _worth_most(self, counterer: Counterer, place: float, candidates: tuple[float, ...], rate: float) -> float:
+        """Return the weight that is worth most: plausibility less what its harmonic mean costs; of equals the last."""
+        pools = self.pools(counterer, place)
+        prices = [self._priced(counterer, pools, weight) for weight in candidates]
+        worth = [share * np.exp(rate * mean) for mean, share in prices]
+        return candidates[len(worth) - 1 - int(np.argmax(worth[::-1]))]
 
     def _priced(self, counterer: Counterer, pools: Pools, weight: float) -> tuple[float, float]:
         """Return the harmonic mean and the plausibility of sets chosen with a weight of unlikeliness."""
@@ -219,6 +245,7 @@ class _Lesson:
     """All that training takes, but for the weight of breadth.
 
     `model` is what gradients flow through; None where there is nothing of the kind, and answers alone must teach.
+    `judge` answers in trials: the model itself, or its twin, which costs nothing to ask.
     """
 
     recipe: Recipe
@@ -227,6 +254,7 @@ class _Lesson:
     fit: Question
     dev: Question
     model: Any
+    judge: BlackBox
     seed: int
     progress: Progress | None
     foreword: str = ""
@@ -269,7 +297,7 @@ class _Lesson:
             f"the model offers no gradient, so a twin taught, which learned its answers to {twin.rows} proposals and "
             f"decides as it does on {twin.agreement:.0%} of others: "
         )
-        return replace(self, model=twin, foreword=foreword)
+        return replace(self, model=twin, judge=twin, foreword=foreword)
 
     def _movable(self, question: Question) -> Question:
         """Return the question without the rows that a standing limit forces to change."""
@@ -278,25 +306,31 @@ class _Lesson:
 
 
 def _lesson(
-    recipe: Recipe, even: Counterer, asked: Counted, fit: Cells, dev: Cells, seed: int, progress: Progress | None
+    recipe: Recipe,
+    even: Counterer,
+    asked: Counted,
+    fit: Answered,
+    dev: Answered,
+    seed: int,
+    progress: Progress | None,
 ) -> _Lesson | None:
-    """Return what training takes, or None if there is nothing to learn from: no gradient, and no answers allowed."""
+    """Return what training takes, or None if there is no gradient, and no answers or no epoch to learn from."""
     # A model of torch is known by its kind; any other is measured, by asking it.
     of_torch = isinstance(asked.blackbox, TorchModel | DiscretisedModel | Hurried)
-    model: Any = differentiable(asked.blackbox if of_torch else asked, even.layout, fit)
-    if model is None and not recipe.model_rows:
+    model: Any = differentiable(asked.blackbox if of_torch else asked, even.layout, fit.cells)
+    if model is None and not (recipe.model_rows and recipe.epochs):
         return None
-    taught, held_out = (_some_other_class(even.layout, asked, rows, recipe.decode, seed) for rows in (fit, dev))
-    lesson = _Lesson(recipe, even, asked, taught, held_out, model, seed, progress)
+    taught, held_out = (_some_other_class(even.layout, told, recipe.decode, seed) for told in (fit, dev))
+    lesson = _Lesson(recipe, even, asked, taught, held_out, model, asked, seed, progress)
     return lesson.through_answers() if model is None else lesson
 
 
-def _some_other_class(layout: Layout, blackbox: BlackBox, cells: Cells, decode: Decode, seed: int) -> Question:
+def _some_other_class(layout: Layout, told: Answered, decode: Decode, seed: int) -> Question:
     """Return the question of rows that should each get one other class; of several it is drawn, as all may be asked."""
-    proba, classes, threshold = answers(blackbox, cells), len(blackbox.classes), threshold_of(blackbox)
-    step = np.random.default_rng(seed).integers(1, classes, len(cells))
-    goal = Goal.of_classes((decide(proba, threshold) + step) % classes, classes)
-    return Question.of(layout, cells, proba, replace(goal, threshold=threshold), decode=decode)
+    classes = told.proba.shape[1]
+    step = np.random.default_rng(seed).integers(1, classes, len(told.cells))
+    goal = Goal.of_classes((told.classes + step) % classes, classes)
+    return Question.of(layout, told.cells, told.proba, replace(goal, threshold=told.threshold), decode=decode)
 
 
 @contextmanager
@@ -318,10 +352,18 @@ def _as_good_as_even(lesson: _Lesson, trial: _Trial) -> tuple[Counterer, str]:
         return trial.balanced(counterer), sentence
     cost, betas = (AS_GOOD, BETAS) if lesson.gradient else (AS_GOOD_ASKED, BETAS_ASKED)
     enough = (harmonic_mean(*trial.sets(lesson.even)) or 0.0) - cost
-    for beta in betas:
-        counterer, sentence = lesson.learn(beta)
-        if (harmonic_mean(*trial.sets(counterer)) or 0.0) >= enough:
-            break
+    learned: dict[float, tuple[Counterer, str]] = {}
+
+    def as_good(beta: float) -> bool:
+        learned[beta] = lesson.learn(beta)
+        return (harmonic_mean(*trial.sets(learned[beta][0])) or 0.0) >= enough
+
+    if lesson.gradient:
+        beta = next((beta for beta in betas if as_good(beta)), betas[-1])
+    else:
+        # Sets get better with breadth, so that halving what is left to choose from finds the least in fewer lessons.
+        beta = betas[bisect_left(betas, True, hi=len(betas) - 1, key=as_good)]
+    counterer, sentence = learned.get(beta) or lesson.learn(beta)
     return trial.balanced(counterer), sentence
 
 
@@ -337,22 +379,27 @@ def pools_from(
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
     twin: Twin | None = None,
+    banned: Banned | None = None,
+    policy: Policy | None = None,
     sight: Sight | None = None,
     progress: Progress | None = None,
 ) -> Pools:
     """Return pools of valid counterfactuals for a batch of rows, proposed at this place of the dial."""
     recipe = counterer.recipe
+    proposer: Proposer = counterer.proposer(question, Streams.for_rows(question.cells, seed), dial)
     return look(
         question,
         layout=counterer.layout,
         blackbox=blackbox,
-        proposer=counterer.proposer(question, Streams.for_rows(question.cells, seed), dial),
+        proposer=proposer if policy is None else in_blocks(proposer, question, policy, pool),
         manner=Manner(recipe.decode_again, recipe.refine),
         pool=pool,
         enough=enough,
         budget=budget,
         also=also,
         twin=twin,
+        banned=banned,
+        policy=policy,
         sight=sight,
         progress=progress,
     )
@@ -365,7 +412,8 @@ LEAST_ACCEPTANCE = 0.1
 
 def acceptance_seen(counterer: Counterer, blackbox: BlackBox, dev: Cells, twin: Twin | None, seed: int) -> float:
     """Return the share of proposals that turn out valid on some dev rows, in two digits."""
-    question = other_class(counterer.layout, blackbox, dev[:PROBED_ROWS], counterer.recipe.decode)
+    told = Answered.by(blackbox, dev[:PROBED_ROWS])
+    question = other_class(counterer.layout, told, counterer.recipe.decode)
     once = Budget(PROBED_DRAWS)
     pools = pools_from(
         counterer, blackbox, question, pool=PROBED_DRAWS, enough=PROBED_DRAWS, dial=counterer.recipe.plausibility,

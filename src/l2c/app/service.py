@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,14 +13,17 @@ from l2c.adapters.models.files import open_model
 from l2c.app.explainer import Explainer, load
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress
+from l2c.app.gate import Gate
 from l2c.app.l2c import L2C
 from l2c.app.limit_texts import parse_forbids, parse_permits
 from l2c.app.recheck import Recheck, recheck
 from l2c.app.streams import CHUNK, Streamed
+from l2c.core.explanation import Release
 from l2c.core.schema import Schema
 from l2c.core.types import Label
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError, nearest
+from l2c.release.policy import Count, Scope
 
 Preset = Literal["default", "paper"]
 
@@ -56,15 +59,20 @@ def fit_bundle(
     seed: int,
     threshold: float | None = None,
     desired: tuple[float, float] | None = None,
+    model_rows: int | None = None,
+    release: Release = "values",
     progress: Progress | None,
 ) -> Explainer:
     """Fit an explainer to a file of training rows, save it as a bundle, and return it."""
     method = L2C.paper() if preset == "paper" else L2C()
+    if model_rows is not None:
+        method = replace(method, model_rows=model_rows)
     described = settings.read_schema(schema)
     rows = frames.read_file(data, described)
     explainer = method.fit(
-        rows, open_model(model), described, threshold=threshold, desired=desired, seed=seed, progress=progress
-    )
+        rows, open_model(model), described, threshold=threshold, desired=desired, seed=seed, release=release,
+        progress=progress,
+    )  # fmt: skip
     explainer.save(out)
     return explainer
 
@@ -111,6 +119,34 @@ def _wished(wish: TypedWish, explainer: Explainer) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedGate:
+    """A privacy policy as it is typed: none of it, or what `l2c.Gate` takes, the population as a file."""
+
+    k: int | None = None
+    l: int | None = None  # noqa: E741  # its name in the literature
+    t: float | None = None
+    population: Path | None = None
+    k_map: int | None = None
+    scope: Scope = "set"
+    count: Count = "samples"
+    generalise: bool = False
+
+    def read(self, schema: Schema) -> Gate | None:
+        """Return the gate, with its population, or None if nothing was typed."""
+        if self == TypedGate():
+            return None
+        rows = None if self.population is None else frames.read_file(self.population, schema)
+        given = {} if self.k is None else {"k": self.k}
+        return Gate(
+            **given, l=self.l, t=self.t, population=rows, k_map=self.k_map, scope=self.scope, count=self.count,
+            generalise=self.generalise,
+        )  # fmt: skip
+
+
+NO_GATE = TypedGate()
+
+
 def check_schema(path: Path, data: Path | None) -> tuple[Schema, list[str]]:
     """Return the schema in a file, and what in a file of rows does not fit it."""
     schema = settings.read_schema(path)
@@ -127,7 +163,7 @@ def explain_file(
     out: Path,
     *,
     n: int,
-    seed: int,
+    seed: int | None,
     wish: TypedWish,
     plausibility: float | None,
     select: Strategy | None,
@@ -135,6 +171,9 @@ def explain_file(
     tries: int | None,
     seconds: float | None,
     robust_margin: float | None = None,
+    release: Release = "values",
+    no_copies: bool | None = None,
+    gate: TypedGate = NO_GATE,
     progress: Progress | None,
 ) -> Explanations:
     """Explain a file of rows from a bundle, write what was found, and return it.
@@ -147,7 +186,8 @@ def explain_file(
     rows = frames.read_file(data, explainer.schema)
     found = explainer.explain(
         rows, n, seed=seed, plausibility=plausibility, select=select, pool=pool, tries=tries, seconds=seconds,
-        robust=robust_margin, progress=progress, **asked,
+        robust=robust_margin, gate=gate.read(explainer.schema), release=release, no_copies=no_copies,
+        progress=progress, **asked,
     )  # fmt: skip
     write_found(found, out)
     return found
@@ -160,13 +200,16 @@ def explain_stream(
     out: Path,
     *,
     n: int,
-    seed: int,
+    seed: int | None,
     wish: TypedWish,
     plausibility: float | None,
     select: Strategy | None,
     pool: int | None,
     tries: int | None,
     robust_margin: float | None = None,
+    release: Release = "values",
+    no_copies: bool | None = None,
+    gate: TypedGate = NO_GATE,
     chunk: int = CHUNK,
     progress: Progress | None,
 ) -> Streamed:
@@ -174,7 +217,8 @@ def explain_stream(
     explainer = load(bundle, model=open_model(model))
     return explainer.explain_stream(
         data, out, n, chunk=chunk, seed=seed, plausibility=plausibility, select=select, pool=pool, tries=tries,
-        robust=robust_margin, progress=progress, **_wished(wish, explainer),
+        robust=robust_margin, release=release, no_copies=no_copies, gate=gate.read(explainer.schema),
+        progress=progress, **_wished(wish, explainer),
     )  # fmt: skip
 
 

@@ -19,7 +19,6 @@ from l2c.adapters import frames, records
 from l2c.adapters.seals import seal, unseal
 from l2c.app.explanations import Explanations, read
 from l2c.app.fitting import Progress
-from l2c.core.schema import Schema
 from l2c.core.types import Cells
 from l2c.errors import InputError
 
@@ -85,7 +84,7 @@ def _told(value: Any) -> str:
 
 def stream(
     explain: Callable[[Any], Explanations],
-    schema: Schema,
+    cells_of: Callable[[Any], Cells],
     chunks: frames.Chunks,
     folder: Path,
     request: Mapping[str, Any],
@@ -97,6 +96,8 @@ def stream(
     ----------
     explain
         From a chunk to its explanations.
+    cells_of
+        From a chunk to its rows, by which it is recognised.
     request
         What decides the answer: a folder that was begun with another is not gone on with.
     """
@@ -105,7 +106,7 @@ def stream(
     for number, frame in enumerate(chunks.frames):
         path = records.part_path(folder, number)
         if number < before:
-            _check_same(path, frames.read(frame, schema).cells, tally.rows)
+            _check_same(path, cells_of(frame), tally.rows)
             tally.count_part(path)
         else:
             found = _placed(explain(frame), tally.rows)

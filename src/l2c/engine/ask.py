@@ -71,16 +71,32 @@ class Scale:
     def log_shares(self, proba: Probabilities) -> Probabilities:
         """Return the logarithm of what each class has of every answer, once it is made sharper."""
         odds = self.sharpness * _log_odds(proba, self.threshold)
-        odds -= odds.max(axis=1, keepdims=True)
-        return odds - np.log(np.exp(odds).sum(axis=1, keepdims=True))
+        return _log_softmax(odds)
+
+    def proba(self, log_shares: Probabilities) -> Probabilities:
+        """Return the answers that such shares stand for: `log_shares` undone, but for what was clipped.
+
+        >>> scale, proba = Scale(threshold=0.3, sharpness=5.0), np.array([[0.9, 0.1], [0.6, 0.4]])
+        >>> scale.proba(scale.log_shares(proba)).round(6)
+        array([[0.9, 0.1],
+               [0.6, 0.4]])
+        """
+        return np.exp(_log_softmax(log_shares / self.sharpness + _log_tie(self.threshold)))
 
 
 def _log_odds(proba: Probabilities, threshold: float | None) -> Float64[np.ndarray, "rows classes"]:
     """Return the logarithms of the classes' probabilities, shifted so that equal ones are on the threshold."""
-    odds = np.log(np.clip(proba, LEAST, 1.0))
-    if threshold is not None:
-        odds -= np.log(np.clip([1 - threshold, threshold], LEAST, 1.0))
-    return odds
+    return np.log(np.clip(proba, LEAST, 1.0)) - _log_tie(threshold)
+
+
+def _log_tie(threshold: float | None) -> Float64[np.ndarray, " classes"]:
+    """Return the logarithms of probabilities between which the model is undecided, up to a number added to all."""
+    return np.zeros(1) if threshold is None else np.log(np.clip([1 - threshold, threshold], LEAST, 1.0))
+
+
+def _log_softmax(odds: Float64[np.ndarray, "rows classes"]) -> Float64[np.ndarray, "rows classes"]:
+    odds = odds - odds.max(axis=1, keepdims=True)
+    return odds - np.log(np.exp(odds).sum(axis=1, keepdims=True))
 
 
 def untaught(even: Counterer, question: Question, count: int, seed: int) -> tuple[Cells, Int64[np.ndarray, " n"]]:

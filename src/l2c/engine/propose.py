@@ -16,7 +16,7 @@ from l2c.core.types import Levels
 from l2c.engine.bind import Masses, bind, take_back
 from l2c.engine.conditional import draw_given_kept, full_conditional
 from l2c.engine.constrain import feature_reluctance, level_reluctance, local_distribution, log_weights
-from l2c.engine.dial import Dial, law_exponent
+from l2c.engine.dial import Dial
 from l2c.engine.drawing import drawn_levels, likely_levels
 from l2c.engine.encode import Encoder, inputs_of
 from l2c.engine.few import few_coins
@@ -30,8 +30,8 @@ from l2c.engine.sample import BITS, draw_levels, integer_cdf, mixed_law
 class Counterer:
     """A fitted L2C: trained networks and a reference law that propose levels for any batch of rows.
 
-    Without a generator the features' own weights are even over the allowed levels: that is what is left for a model
-    that offers no gradient to learn from.
+    Without a generator the features' own weights are even over the allowed levels: that is what is left where nothing
+    was learned.
 
     Parameters
     ----------
@@ -87,8 +87,11 @@ class Counterer:
         return np.where(question.room.must_change(self.layout, question.levels), 1.0, share)
 
     def proposer(self, question: Question, streams: Streams, place: float = 0.0) -> Draws:
-        """Return the source of candidates for a batch of rows, at a place of the dial."""
-        return Draws(self, question, streams, self.local(question), self.selection(question), law_exponent(place))
+        """Return the source of candidates for a batch of rows, at a place of the dial.
+
+        The place is the power to which the reference law's tables are raised.
+        """
+        return Draws(self, question, streams, self.local(question), self.selection(question), place)
 
     def unlikely(self, levels: Levels, desired: Int64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
         """Return how unlikely each row is among the people of the class it should belong to."""

@@ -43,8 +43,9 @@ class Recipe:
         How to learn from a model that offers no gradient, such as trees: through a `twin`, a small network fitted to
         its answers, or by the `score` function of hard proposals. Of the two the twin needs far fewer answers.
     model_rows
-        The most rows that such a model is asked about to be learned from, once for a twin, and by the score for every
-        β that is tried; what the dev rows settle comes on top. With 0 nothing is learned from it.
+        The most rows that such a model is asked about to be learned from, besides the training rows themselves. A twin
+        then judges what the dev rows settle; by the score it is as many for every β that is tried, and the model itself
+        judges on top of that. With 0 nothing is learned from it.
     refine
         Whether a row for which hardly any proposal is valid gets a law of its own, refined as it goes.
     epsilon

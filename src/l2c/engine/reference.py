@@ -3,12 +3,16 @@
 A Chow–Liu tree (1968) joins the features along the pairs that tell most about each other; each feature then has
 a table of its levels given its parent's. The tables are shrunk towards each feature's own frequencies, as if so
 many more rows had been seen in which it depends on nothing. It is a model, never a store of rows.
+
+How unlikely a row is, is told by its *likeness*: how like it someone drawn from the law is expected to be. One rare
+level makes a row improbable, though it may be like many people in everything else; and the next bin of a number is
+nearer than the last. So a row of greater likeness has people nearer to it, more surely than one of greater probability.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -20,8 +24,15 @@ SHRINKAGE = 20.0
 """Rows' worth of independence in every table. Chosen on the dev splits of four data sets: among 1, 5, 10, 20 and
 40 it told plausible from implausible proposals best overall."""
 
+NARROWNESS = 3.0
+"""How fast two people cease to be alike as they differ. On the dev splits of three data sets, 3 told plausible from
+implausible proposals best overall, of 1, 1.5, 2, 3, 4 and 6, and far better than the probability did on two of them."""
+
 TYPICAL = 0.25
-"""The quantile of the training rows' log-likelihood below which a row begins to count as unlikely."""
+"""The quantile of the training rows' likeness below which a row begins to count as unlikely."""
+
+BLOCK = 1 << 13
+"""Rows whose likeness is summed at once, so that what is summed stays in a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,27 +47,54 @@ class ReferenceLaw:
         The parent of each feature, −1 for the root.
     tables
         For each feature, the probability of its levels given each level of its parent.
+    alike
+        For each feature, how alike any two of its levels are, from 1 for the same.
     typical, spread
-        The log-likelihood of a typical training row (its lower quartile), and the standard deviation.
+        The log-likeness of a typical training row (its lower quartile), and the standard deviation.
     """
 
     order: Int64[np.ndarray, " features"]
     parent: Int64[np.ndarray, " features"]
     tables: tuple[Float64[np.ndarray, "parent_levels levels"], ...]
+    alike: tuple[Float64[np.ndarray, "levels levels"], ...]
     typical: float
     spread: float
 
-    def log_likelihood(self, levels: Levels) -> Float64[np.ndarray, "*batch"]:
-        """Return the logarithm of the probability of each row."""
-        total = np.zeros(levels.shape[:-1])
-        for i, parent in enumerate(self.parent):
-            given = levels[..., parent] if parent >= 0 else 0
-            total = total + np.log(self.tables[i])[given, levels[..., i]]
-        return total
+    def log_likeness(self, levels: Levels) -> Float64[np.ndarray, " rows"]:
+        """Return the logarithm of how alike each row and someone drawn from the law are expected to be.
 
-    def unlikeliness(self, levels: Levels) -> Float64[np.ndarray, "*batch"]:
-        """Return how far each row lies below a typical one, in standard deviations; 0 for those above."""
-        return np.maximum((self.typical - self.log_likelihood(levels)) / self.spread, 0.0)
+        Likeness is a product over the features, so the expectation is a sum over the tree, from the leaves inwards.
+        """
+        blocks = [levels[start : start + BLOCK] for start in range(0, max(len(levels), 1), BLOCK)]
+        return np.concatenate([self._log_likeness(block) for block in blocks])
+
+    def _log_likeness(self, levels: Levels) -> Float64[np.ndarray, " rows"]:
+        # For each feature, by its level: how alike the row is in that feature and in all that hang on it.
+        below = [alike[:, level] for alike, level in zip(self.alike, levels.T, strict=True)]
+        total = np.zeros(len(levels))
+        for i in self.order[:0:-1]:
+            above = below[self.parent[i]]
+            above *= _weighted(self.tables[i], below[i])
+            # Of hundreds of features the product would vanish: its greatest is kept at 1, and counted apart.
+            peak = above.max(axis=0)
+            above /= peak
+            total += np.log(peak)
+        root = self.order[0]
+        return total + np.log(_weighted(self.tables[root], below[root])[0])
+
+    def unlikeliness(self, levels: Levels) -> Float64[np.ndarray, " rows"]:
+        """Return how far each row lies below a typical one in likeness, in standard deviations; 0 for those above."""
+        return np.maximum((self.typical - self.log_likeness(levels)) / self.spread, 0.0)
+
+
+def _weighted(
+    table: Float64[np.ndarray, "parent_levels levels"], values: Float64[np.ndarray, "levels rows"]
+) -> Float64[np.ndarray, "parent_levels rows"]:
+    """Return the matrix product, summed in a fixed order: a row's bits must not depend on how many others there are."""
+    total = np.zeros((len(table), values.shape[1]))
+    for weight, value in zip(table.T, values, strict=True):
+        total += weight[:, None] * value
+    return total
 
 
 def fit_reference(layout: Layout, levels: Levels) -> ReferenceLaw:
@@ -64,9 +102,21 @@ def fit_reference(layout: Layout, levels: Levels) -> ReferenceLaw:
     counts = _joint_counts(layout, levels)
     parent, order = _tree(_mutual_information(layout, counts))
     tables = tuple(_table(layout, counts, i, int(parent[i])) for i in range(len(parent)))
-    law = ReferenceLaw(order, parent, tables, 0.0, 1.0)
-    seen = law.log_likelihood(levels) if len(levels) else np.zeros(1)
-    return ReferenceLaw(order, parent, tables, float(np.quantile(seen, TYPICAL)), float(seen.std()) or 1.0)
+    law = ReferenceLaw(order, parent, tables, _likeness(layout), 0.0, 1.0)
+    seen = law.log_likeness(levels) if len(levels) else np.zeros(1)
+    return replace(law, typical=float(np.quantile(seen, TYPICAL)), spread=float(seen.std()) or 1.0)
+
+
+def _likeness(layout: Layout) -> tuple[Float64[np.ndarray, "levels levels"], ...]:
+    """Return how alike any two levels of each feature are: bins by how many lie between, others are the same or not."""
+    tables = []
+    for axis, feature in zip(layout.axes, layout.schema.features, strict=True):
+        apart = 1 - np.eye(axis.size)
+        if feature.numeric:
+            bins = np.arange(axis.known)
+            apart[: axis.known, : axis.known] = np.abs(bins[:, None] - bins) / axis.known
+        tables.append(np.exp(-NARROWNESS * apart))
+    return tuple(tables)
 
 
 def _joint_counts(layout: Layout, levels: Levels) -> Float64[np.ndarray, "width width"]:
@@ -118,7 +168,8 @@ def _table(layout: Layout, counts: np.ndarray, i: int, parent: int) -> Float64[n
 
 def to_arrays(name: str, law: ReferenceLaw) -> dict[str, np.ndarray]:
     """Return a law's arrays under flat names, for a file."""
-    tables = {f"{name}.table.{i}": np.ascontiguousarray(table) for i, table in enumerate(law.tables)}
+    parts = {"table": law.tables, "alike": law.alike}
+    tables = {f"{name}.{kind}.{i}": np.ascontiguousarray(one) for kind in parts for i, one in enumerate(parts[kind])}
     return tables | {
         f"{name}.order": law.order,
         f"{name}.parent": law.parent,
@@ -129,6 +180,6 @@ def to_arrays(name: str, law: ReferenceLaw) -> dict[str, np.ndarray]:
 def from_arrays(name: str, arrays: Mapping[str, np.ndarray]) -> ReferenceLaw:
     """Return the law that `to_arrays` wrote under this name."""
     parent = arrays[f"{name}.parent"]
-    tables = tuple(arrays[f"{name}.table.{i}"] for i in range(len(parent)))
+    tables, alike = (tuple(arrays[f"{name}.{kind}.{i}"] for i in range(len(parent))) for kind in ("table", "alike"))
     typical, spread = arrays[f"{name}.scale"].tolist()
-    return ReferenceLaw(arrays[f"{name}.order"], parent, tables, typical, spread)
+    return ReferenceLaw(arrays[f"{name}.order"], parent, tables, alike, typical, spread)

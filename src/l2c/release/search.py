@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64, Int16, Int64
 
-from l2c.core.blackbox import BlackBox
+from l2c.core.blackbox import BlackBox, decide
 from l2c.core.costs import total_costs
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
@@ -24,6 +24,8 @@ from l2c.core.types import Cells, Levels, Mask, Probabilities
 from l2c.engine.decode import decode_levels
 from l2c.release.exhaust import ENUMERABLE, every_proposal
 from l2c.release.obey import fits, obeys, obeys_rules
+from l2c.release.policy import Policy
+from l2c.release.ranking import ranks
 from l2c.release.refine import HARD_ROUND, TIGHT_ROUND, is_hard, refined
 from l2c.release.select import Selection, choose
 from l2c.release.sift import Sieve
@@ -31,8 +33,14 @@ from l2c.release.sift import Sieve
 BLOCK = 1 << 17
 """Proposals handled at once: large enough to batch the model's calls, small enough for the memory."""
 
+GATED_SHARE = 4
+"""Valid ones that a row keeps at the most under a privacy policy, for each one of its pool."""
+
 Clock = Callable[[], bool]
 """Tells whether the time budget has ended."""
+
+Banned = Callable[[Levels], Mask]
+"""Tells which combinations of levels may not leave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,7 @@ class Manner:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """Valid counterfactuals: the row of each, its levels, its values, and the probability of the desired class.
+    """Valid counterfactuals: the row of each, its levels, its values, the probability of what is desired, its class.
 
     Where the values are not worked out yet they are None, and `second` says which have the second choice of them.
     """
@@ -76,11 +84,17 @@ class Kept:
     levels: Levels
     cells: Cells | None
     chance: Float64[np.ndarray, " n"]
+    label: Int64[np.ndarray, " n"]
     second: Mask
 
     def take(self, which: np.ndarray) -> Kept:
         cells = None if self.cells is None else self.cells[which]
-        return Kept(self.row[which], self.levels[which], cells, self.chance[which], self.second[which])
+        row, levels, chance = self.row[which], self.levels[which], self.chance[which]
+        return Kept(row, levels, cells, chance, self.label[which], self.second[which])
+
+    def among(self, start: int) -> Kept:
+        """Return the same for rows that begin at some place of a larger batch."""
+        return replace(self, row=self.row + start)
 
 
 @dataclass(slots=True, eq=False)
@@ -91,7 +105,8 @@ class Search:
     patience; `start` is the position of the chunk's first row in the batch,
     for which the proposer speaks. A proposal is valid if it reaches its goal under the model and under every one of
     `also`, other versions of it. With a `twin` of the model, proposals are judged by it, and by the model itself where
-    they come close to the decision.
+    they come close to the decision. What is `banned` is not even judged; under a privacy policy only those count that
+    it would let out.
     """
 
     layout: Layout
@@ -105,9 +120,12 @@ class Search:
     start: int
     also: tuple[BlackBox, ...] = ()
     twin: Twin | None = None
+    banned: Banned | None = None
+    policy: Policy | None = None
     drawn: Int64[np.ndarray, " rows"] = field(init=False)
     judged: Int64[np.ndarray, " rows"] = field(init=False)
     valid: Int64[np.ndarray, " rows"] = field(init=False)
+    held: Int64[np.ndarray, " rows"] = field(init=False)
     different: Int64[np.ndarray, " rows"] = field(init=False)
     obeying: Int64[np.ndarray, " rows"] = field(init=False)
     possible: Float64[np.ndarray, " rows"] = field(init=False)
@@ -123,7 +141,7 @@ class Search:
     out_of_time: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("drawn", "judged", "valid", "different", "obeying"):
+        for name in ("drawn", "judged", "valid", "held", "different", "obeying"):
             setattr(self, name, np.zeros(len(self.question), dtype=np.int64))
         self.possible = self.question.room.combinations(self.layout, self.question.levels)
         self.sieve = Sieve(self.layout, self.question)
@@ -142,32 +160,39 @@ class Search:
         return self.different >= self.possible
 
     @property
+    def most(self) -> int:
+        """How many valid ones a row keeps: under a policy more than its pool, for not all of them may leave."""
+        return self.pool if self.policy is None else GATED_SHARE * self.pool
+
+    @property
     def pending(self) -> np.ndarray:
         most = np.full(len(self.question), self.budget.tries)
         if self.budget.patience is not None:
-            most = np.where(self.valid >= self.enough, min(self.budget.patience, self.budget.tries), most)
+            most = np.where(self.held >= self.enough, min(self.budget.patience, self.budget.tries), most)
         hopeful = ~self.question.already & ~self.exhausted & (self.drawn < most)
-        return np.flatnonzero(hopeful & (self.valid < self.pool))
+        return np.flatnonzero(hopeful & (self.held < self.pool) & (self.valid < self.most))
 
     def run(self) -> None:
         """Go on until every row has its pool, or its budget has ended."""
         while len(pending := self.pending) and not self.out_of_time:
             small = self.possible[pending] <= np.minimum(self.drawn[pending], ENUMERABLE)
             self._enumerate(pending[small])
+            self._count_held()
             pending = pending[~small]
             if self.manner.refine:
                 self._single_out(pending)
                 self.heard = []
             for rows, counts in _blocks(pending, self.next_draws(pending)):
                 self.advance(rows, counts)
+                self._count_held()
                 self.out_of_time = self.budget.expired()
                 if self.out_of_time:
                     break
 
     def next_draws(self, rows: np.ndarray) -> Int64[np.ndarray, " rows"]:
         """Return how many more each row should draw, from its own success so far."""
-        wanted = self.pool - self.valid[rows]
-        success = (self.valid[rows] + 0.5) / (self.drawn[rows] + 1.0)
+        wanted = self.pool - self.held[rows]
+        success = (self.held[rows] + 0.5) / (self.drawn[rows] + 1.0)
         at_first = np.ceil(wanted / self.budget.acceptance)
         more = np.where(self.drawn[rows] == 0, at_first, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
         at_most = np.maximum(np.maximum(4 * self.drawn[rows], 64), at_first.astype(np.int64))
@@ -192,6 +217,7 @@ class Search:
         self.different += np.bincount(row, minlength=len(self.different))
         values, good = self._decoded(row, levels)
         good &= (levels != self.question.levels[row]).any(axis=1)
+        good = self._free(levels, good)
         self.obeying += np.bincount(row[good], minlength=len(self.obeying))
         self._judge(row[good], levels[good], None if values is None else values[good])
 
@@ -201,8 +227,15 @@ class Search:
         if not fits(self.layout, self.question.room, place, self.question.levels[place], every).all():
             return
         values, good = self._decoded(place, every)
-        if good.all():
+        if self._free(every, good).all():
             self._judge(place, every, values)
+
+    def _free(self, levels: Levels, good: Mask) -> Mask:
+        """Return which of the good proposals may leave."""
+        if self.banned is not None:
+            asked = np.flatnonzero(good)
+            good[asked] = ~self.banned(levels[asked])
+        return good
 
     def _decoded(self, row: Int64[np.ndarray, " n"], levels: Levels) -> tuple[Cells | None, Mask]:
         """Return the values of proposals and which obey; where the first values break a limit, the others may not.
@@ -268,20 +301,31 @@ class Search:
         """
         if not len(row):
             return
-        good, chance, near = self._asked(row, levels, values)
+        good, chance, near, label = self._asked(row, levels, values)
         second = np.zeros(len(row), dtype=bool)
         if self.manner.decode_again:
-            self._judge_again(row, levels, values, second, good, chance, near)
+            self._judge_again(row, levels, values, second, good, chance, near, label)
         self._refine(row, levels, near)
         early = np.flatnonzero(self.tight[row] & ~self.hard[row])
         if self.manner.refine and len(early):
             self.heard.append((row[early], levels[early], near[early]))
         found = np.flatnonzero(good)
         # Rows stand together and in the order of drawing.
-        found = found[ranks(row[found]) <= (self.pool - self.valid)[row[found]]]
+        found = found[ranks(row[found]) <= (self.most - self.valid)[row[found]]]
         self.valid += np.bincount(row[found], minlength=len(self.valid))
-        given = None if values is None else values[found]
-        self.kept.append(Kept(row[found], levels[found], given, chance[found], second[found]))
+        kept = Kept(
+            row[found], levels[found], None if values is None else values[found], chance[found], label[found],
+            second[found],
+        )  # fmt: skip
+        self.kept.append(kept if self.policy is None else self.with_values(kept))
+        if self.policy is None:
+            self.held = self.valid
+
+    def _count_held(self) -> None:
+        """Count for each row those of its valid ones that a policy would let out."""
+        if self.policy is not None:
+            kept = joined(self.kept, len(self.layout.axes))
+            self.held = np.bincount(kept.row[may_leave(self.policy, kept)], minlength=len(self.valid))
 
     def _values(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> Cells:
         """Return the values of proposals, the other ones for some of them."""
@@ -292,8 +336,8 @@ class Search:
 
     def _asked(
         self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None, *, other: bool = False
-    ) -> tuple[Mask, Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
-        """Return which proposals reach their row's goal, with what probability, and how near they come."""
+    ) -> tuple[Mask, Float64[np.ndarray, " n"], Float64[np.ndarray, " n"], Int64[np.ndarray, " n"]]:
+        """Return which proposals reach their row's goal, with what probability, how near they come, and their class."""
         goal = self.question.goal.take(row)
         if values is None:
             answers = [self._foreseen(goal, row, levels, other=other)]
@@ -303,7 +347,7 @@ class Search:
         self.judged += np.bincount(row, minlength=len(self.judged))
         starts = np.flatnonzero(np.diff(row, prepend=-1))
         self.best[row[starts]] = np.maximum(self.best[row[starts]], np.maximum.reduceat(chance, starts))
-        return reached, chance, near
+        return reached, chance, near, decide(answers[0], goal.threshold)
 
     def _foreseen(self, goal: Goal, row: Int64[np.ndarray, " n"], levels: Levels, *, other: bool) -> Probabilities:
         """Return the twin's answers, and the model's own where the twin's are close to the decision."""
@@ -327,6 +371,7 @@ class Search:
         good: Mask,
         chance: Float64[np.ndarray, " n"],
         near: Float64[np.ndarray, " n"],
+        label: Int64[np.ndarray, " n"],
     ) -> None:
         """Give proposals that are not valid a second chance, with the other values that stand for their bins."""
         bad = np.flatnonzero(~good)
@@ -340,11 +385,11 @@ class Search:
             bad, others = bad[again], others[again]
         if not len(bad):
             return
-        valid, probability, nearness = self._asked(row[bad], levels[bad], others, other=True)
-        good[bad], second[bad] = valid, valid
-        chance[bad[valid]], near[bad[valid]] = probability[valid], nearness[valid]
+        valid, probability, nearness, named = self._asked(row[bad], levels[bad], others, other=True)
+        good[bad], second[bad], better = valid, valid, bad[valid]
+        chance[better], near[better], label[better] = probability[valid], nearness[valid], named[valid]
         if values is not None and others is not None:
-            values[bad[valid]] = others[valid]
+            values[better] = others[valid]
 
     def _has_others(self, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
         """Return which proposals have a level that another value stands for too."""
@@ -357,22 +402,14 @@ class Search:
         """Return the set of every row, rows together and in the order to be read."""
         kept = joined(self.kept, len(self.layout.axes))
         if self.pool <= asked or not len(kept.row):
-            return self._with_values(kept)
-        place = ranks(kept.row) - 1
-        position = np.full((len(self.question), self.pool), -1)
-        position[kept.row, place] = np.arange(len(kept.row))
-        own, desired = self.question.levels[kept.row], self.question.desired[kept.row]
-        cost = np.zeros(len(kept.row))
+            return self.with_values(kept)
         if selection.cost:
-            kept = self._with_values(kept)
-            cost = total_costs(self.layout, self.question.cells[kept.row], known(kept.cells), own, kept.levels)
-        worth = np.zeros(position.shape)
-        worth[kept.row, place] = selection.worth(kept.levels, own, desired, cost)
-        order = choose(kept.levels[position], position >= 0, worth, asked, selection.distance)
-        picked = np.where(order >= 0, np.take_along_axis(position, np.maximum(order, 0), axis=1), -1)
-        return self._with_values(kept.take(picked[picked >= 0]))
+            kept = self.with_values(kept)
+        pools = Pooled.of(self.question, self.layout, kept, selection)
+        order = choose(pools.levels, pools.position >= 0, pools.worth, asked, selection.distance)
+        return self.with_values(pools.picked(order))
 
-    def _with_values(self, kept: Kept) -> Kept:
+    def with_values(self, kept: Kept) -> Kept:
         """Return what was kept with its values worked out."""
         if kept.cells is not None:
             return kept
@@ -383,6 +420,53 @@ def known(cells: Cells | None) -> Cells:
     """Return the values of what was kept, once they are worked out."""
     assert cells is not None
     return cells
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pooled:
+    """Valid counterfactuals with a line for each row: where each stands among those kept, and what it is worth.
+
+    A place that holds none has the position -1.
+    """
+
+    kept: Kept
+    position: Int64[np.ndarray, "rows pool"]
+    worth: Float64[np.ndarray, "rows pool"]
+
+    @classmethod
+    def of(cls, question: Question, layout: Layout, kept: Kept, selection: Selection) -> Pooled:
+        """Return the pools of all rows of a question."""
+        place = ranks(kept.row) - 1
+        position = np.full((len(question), int(place.max(initial=0)) + 1), -1)
+        position[kept.row, place] = np.arange(len(kept.row))
+        own, desired = question.levels[kept.row], question.desired[kept.row]
+        cost = np.zeros(len(kept.row))
+        if selection.cost:
+            cost = total_costs(layout, question.cells[kept.row], known(kept.cells), own, kept.levels)
+        worth = np.zeros(position.shape)
+        worth[kept.row, place] = selection.worth(kept.levels, own, desired, cost)
+        return cls(kept, position, worth)
+
+    @property
+    def levels(self) -> Levels:
+        """The candidates by level: rows × pool × features."""
+        return self.kept.levels[self.position]
+
+    def picked(self, order: Int64[np.ndarray, "rows size"]) -> Kept:
+        """Return those at some places of the pools, row by row."""
+        position = np.where(order >= 0, np.take_along_axis(self.position, np.maximum(order, 0), axis=1), -1)
+        return self.kept.take(position[position >= 0])
+
+
+def may_leave(policy: Policy, kept: Kept) -> Mask:
+    """Return which valid ones are in a class that a policy would let out, if all of it were released.
+
+    What people have in common is not known in one chunk of them: there every one of them may.
+    """
+    if policy.count == "people":
+        return np.ones(len(kept.row), dtype=bool)
+    found = policy.classes(kept.row, kept.levels, kept.label)
+    return found.met()[found.of]
 
 
 def judged_by_all(
@@ -415,13 +499,6 @@ def _blocks(
         yield rows[block], counts[block]
 
 
-def ranks(row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
-    """Return the place of each counterfactual in its row's set, from 1 on; rows stand together."""
-    starts = np.flatnonzero(np.diff(row, prepend=-1))
-    lengths = np.diff(starts, append=len(row))
-    return np.arange(1, len(row) + 1) - np.repeat(starts, lengths)
-
-
 def joined(parts: Sequence[Kept], features: int) -> Kept:
     """Return what was kept in several rounds, each row's together and in the order of drawing."""
     if len(parts) == 1:
@@ -432,6 +509,7 @@ def joined(parts: Sequence[Kept], features: int) -> Kept:
         np.concatenate([np.empty((0, features), dtype=np.int16), *(part.levels for part in parts)]),
         _joined_cells(parts, features),
         np.concatenate([np.empty(0), *(part.chance for part in parts)]),
+        np.concatenate([np.empty(0, dtype=np.int64), *(part.label for part in parts)]),
         np.concatenate([np.empty(0, dtype=bool), *(part.second for part in parts)]),
     )
     return whole if (np.diff(row) >= 0).all() else whole.take(np.argsort(row, kind="stable"))

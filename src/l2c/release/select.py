@@ -108,3 +108,31 @@ def in_whole_numbers(
         np.rint(np.ldexp(worth, -exponent[:, None])).astype(np.int32),
         np.rint(np.ldexp(step, -exponent)).astype(np.int32),
     )
+
+
+def reading_order(
+    features: np.ndarray, worth: np.ndarray, chosen: np.ndarray, distance: float
+) -> Int64[np.ndarray, "rows size"]:
+    """Return each set in the order to read it: the best first, then each the best beside those before it."""
+    rows = np.arange(len(chosen))[:, None]
+    place = np.maximum(chosen, 0)
+    members, own = features[:, rows, place], worth[rows, place]
+    present = chosen >= 0
+    free, apart = present.copy(), np.zeros(own.shape)
+    order = np.empty_like(chosen)
+    for rank in range(chosen.shape[1]):
+        gain = np.where(free, own + 2 * distance * apart / max(rank, 1), -np.inf)
+        best = gain.argmax(axis=1)
+        order[:, rank] = np.where(free[rows[:, 0], best], chosen[rows[:, 0], best], -1)
+        free[rows[:, 0], best] = False
+        apart += distances_to(members, best)
+    return order
+
+
+def distances_to(features: np.ndarray, place: np.ndarray) -> Float64[np.ndarray, "rows pool"]:
+    """Return the share of features in which each candidate differs from the one at a place of its row's pool."""
+    rows = np.arange(features.shape[1])
+    differing = np.zeros(features.shape[1:], dtype=np.uint8 if len(features) < 256 else np.uint16)
+    for level in features:
+        differing += level != level[rows, place][:, None]
+    return differing / len(features)

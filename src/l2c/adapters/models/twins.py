@@ -79,12 +79,18 @@ def _of_torch(model: TorchModel, layout: Layout) -> Twin | None:
     if not layers or type(layers[0]) is not torch.nn.Linear or layers[0].weight.dtype != torch.float32:
         return None
     first, rest = layers[0], torch.nn.Sequential(*layers[1:])
+    linear = len(layers) == 1 and model.outputs == "logits"
     weights, mean, scale = _places(model, layout, first.weight.numpy().T)
     bias = np.zeros(first.out_features, dtype=np.float32) if first.bias is None else first.bias.numpy()
     numeric = _takes_numbers(layout)
     return Twin(
         layout, weights, numeric, mean[layout.owner], scale[layout.owner], bias, _scores(model, rest), CLOSE_NETWORK
     )
+
+
+def _of_both(sums: Any) -> np.ndarray:
+    """Return the scores of the classes where the first layer is the only one; a single one is the second's."""
+    return np.hstack([np.zeros_like(sums), sums]) if sums.shape[1] == 1 else sums
 
 
 def _scores(model: TorchModel, rest: Any) -> Callable[[Any], np.ndarray]:
