@@ -13,10 +13,12 @@ from l2c.adapters import datasets
 from l2c.adapters.models import HttpModel, OnnxModel, TorchModel
 from l2c.adapters.models.discretised import DiscretisedModel, LevelInput, discretised
 from l2c.adapters.models.one_hot_input import OneHotInput
+from l2c.adapters.private_edges import PrivateEdges, private_edges
 from l2c.adapters.settings import read_schema, write_schema
-from l2c.app.audit import AuditReport, audit_frame
+from l2c.app.audit import Anonymised, AuditReport, anonymise_frame, audit_frame
 from l2c.app.explainer import Explainer, load
 from l2c.app.explanations import Explanations, read
+from l2c.app.gate import Gate
 from l2c.app.l2c import L2C
 from l2c.app.recheck import Recheck, recheck
 from l2c.core.binning import Edges, EqualFrequency, MinimalEntropy, Tree, ZeroOrPositive
@@ -30,6 +32,7 @@ __version__ = version("l2c")
 
 __all__ = [
     "L2C",
+    "Anonymised",
     "AuditReport",
     "DiscretisedModel",
     "Edges",
@@ -37,6 +40,7 @@ __all__ = [
     "Explainer",
     "Explanations",
     "Feature",
+    "Gate",
     "HttpModel",
     "Implies",
     "LevelInput",
@@ -45,6 +49,7 @@ __all__ = [
     "OneHotInput",
     "OnnxModel",
     "Outcome",
+    "PrivateEdges",
     "Reason",
     "Recheck",
     "Relaxation",
@@ -52,11 +57,13 @@ __all__ = [
     "TorchModel",
     "Tree",
     "ZeroOrPositive",
+    "anonymise_frame",
     "audit_frame",
     "datasets",
     "discretised",
     "errors",
     "load",
+    "private_edges",
     "read",
     "read_schema",
     "recheck",

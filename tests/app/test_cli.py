@@ -269,6 +269,74 @@ def test_explain_towards_a_named_class_within_tries_and_seconds(run, tmp_path):
     assert short.json["outcomes"].keys() <= {"partial", "none_valid"}
 
 
+def test_a_gate_is_typed_and_kept_and_what_it_leaves_holds(run, tmp_path):
+    pd.read_csv("german_test.csv")[:8].to_csv(tmp_path / "rows.csv", index=False)
+    words = [
+        "explain",
+        "--bundle",
+        "bundle",
+        "--model",
+        MODEL,
+        "--data",
+        tmp_path / "rows.csv",
+        "-n",
+        6,
+        "--select",
+        "first",
+    ]
+    gate = ["--k", 3, "--l", 2, "--t", 0.9, "--population", "german_test.csv", "--k-map", 2]
+    ended = run(*words, *gate, "--json", "--out", tmp_path / "found.parquet")
+    told = {
+        "k": 3,
+        "l": 2,
+        "t": 0.9,
+        "k_map": 2,
+        "scope": "set",
+        "count": "samples",
+        "generalise": False,
+        "population": 200,
+    }
+    assert ended.json["notes"]["gate"] == told
+    policy = ["--population", "german_test.csv", "--require", "k=3,l=2,t=0.9,k_map=2"]
+    assert run("audit", tmp_path / "found.parquet", *policy).code == 0
+    release = ["--k", 9, "--scope", "release", "--count", "people", "--generalise"]
+    few = run(*words, *release[:-1], "--out", tmp_path / "few.csv")
+    assert "  8 rows withheld" in few.out.splitlines()
+    assert "only" in few.out
+    people = run(*words, "--k", 8, *release[2:], "--out", tmp_path / "coarse.csv")
+    assert people.code == 0
+    assert set(pd.read_csv(tmp_path / "coarse.csv")["property"]) == {"any"}
+
+
+def test_what_cf_k_leaves_is_audited_and_what_it_costs_is_told(run, tmp_path):
+    pd.read_csv("german_test.csv")[:5].to_csv(tmp_path / "rows.csv", index=False)
+    out = tmp_path / "found.parquet"
+    run("explain", "--bundle", "bundle", "--model", MODEL, "--data", tmp_path / "rows.csv", "-n", 40, "--out", out)
+    raw, left = run("audit", out, "--require", "k=2"), run("audit", out, "--require", "k=2", "--cf-k", 2)
+    assert (raw.code, left.code) == (2, 0)
+    first = left.out.splitlines()[0]
+    count = l2c.read(out).anonymise(2)
+    assert first.startswith(
+        f"2-anonymised by removal: {len(count)} of 200 counterfactuals are left; validity 100.00 % to"
+    )
+    told = run("audit", out, "--cf-k", 2, "--json").json["cf_k"]
+    assert (told["before"], told["left"], told["validity"]) == (200, len(count), count.scores().validity)
+    l2c.read(out).to_frame().to_csv(tmp_path / "table.csv", index=False)
+    words = [
+        "audit",
+        tmp_path / "table.csv",
+        "--schema",
+        "german_schema.toml",
+        "--train",
+        "german_train.csv",
+        "--cf-k",
+        2,
+    ]
+    as_table = run(*words, "--json").json["cf_k"]
+    assert as_table["before"] == 200
+    assert 0 < as_table["left"] < 200
+
+
 def test_bad_rows_are_listed_and_the_others_explained(run, tmp_path):
     rows = pd.read_csv("german_test.csv")[:4]
     rows.loc[2, "housing"] = "[bold]castle"
@@ -429,3 +497,22 @@ def test_in_a_pipe_the_installed_command_is_silent_but_for_its_answer(folder, tm
     )
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert wrong.stderr == "l2c: --out 'no/found.csv': there is no folder 'no'\n"
+
+
+def test_intervals_and_copies_on_the_command_line(run, folder, tmp_path):
+    l2c.write_schema(l2c.datasets.load("german").domain_schema, tmp_path / "public.toml")
+    bundle, out = tmp_path / "bundle", tmp_path / "found.csv"
+    fitted = run("fit", "--data", "few.csv", "--schema", tmp_path / "public.toml", "--model", MODEL, "--out", bundle,
+                 "--preset", "paper", "--release", "intervals")  # fmt: skip
+    assert fitted.code == 0
+    asked = ("explain", "--bundle", bundle, "--model", MODEL, "--data", "one.csv", "-n", 2, "--out", out)
+    pd.read_csv(folder / "few.csv")[:1].to_csv(folder / "one.csv", index=False)
+    ended = run(*asked, "--release", "intervals", "--json")
+    assert ended.json["notes"]["release"] == "intervals"
+    assert ended.json["notes"]["no_copies"] is True
+    assert set(pd.read_csv(out)["duration"]) <= {"up to 12", "(12, 24]", "over 24"}
+    assert run(*asked, "--release", "intervals", "--copies", "--json").json["notes"].get("no_copies") is None
+    assert run(*asked, "--no-copies", "--json").json["notes"]["no_copies"] is True
+    refused = run(*asked, "--release", "intervals", "--seed", 0)
+    assert refused.code == 1
+    assert "leave it out" in refused.err

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluate.audited import audited, slow_distance
+from l2c.core import closeness
 from l2c.evaluate import linkage
 from l2c.evaluate.audit import Samples
 from l2c.evaluate.linkage import Share
@@ -173,7 +174,7 @@ def test_the_distances_of_many_classes_are_taken_in_blocks(monkeypatch: pytest.M
     rng = np.random.default_rng(0)
     found, levels = linkage.classes(rng.integers(50, size=300)), rng.integers(4, size=300)
     at_once = linkage.distances(found, levels, known=4, size=4, ordered=True)
-    monkeypatch.setattr(linkage, "_BLOCK", 7)
+    monkeypatch.setattr(closeness, "_BLOCK", 7)
     assert linkage.distances(found, levels, known=4, size=4, ordered=True).tolist() == at_once.tolist()
 
 

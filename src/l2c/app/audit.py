@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from jaxtyping import Int64
 from rich.console import Console
@@ -17,17 +18,21 @@ from l2c.adapters import frames, records, settings
 from l2c.adapters.frames.columns import arrays, encoded, is_missing
 from l2c.adapters.frames.kinds import library_of
 from l2c.app.audit_page import as_fragment, as_page, as_tables
+from l2c.app.coarse_frames import as_told
 from l2c.core.binning import MinimalEntropy, Tree
 from l2c.core.blackbox import plain_labels
 from l2c.core.explanation import Released
 from l2c.core.feature import Feature
-from l2c.core.layout import Layout
+from l2c.core.identities import identities
+from l2c.core.layout import Layout, places
 from l2c.core.schema import Schema
-from l2c.core.types import Cells, Label
+from l2c.core.types import Cells, Label, Mask
 from l2c.engine.discretise import discretise
 from l2c.errors import DataError, InputError, nearest
-from l2c.evaluate.audit import Audit, Population, Samples, audit, places
+from l2c.evaluate.audit import Audit, Population, Samples, audit
+from l2c.evaluate.quality import validity
 from l2c.evaluate.requirement import Requirement, parse_requirement, violations
+from l2c.release.cf_k import anonymised, in_classes_of
 
 LISTED = 10
 """How many of the smallest classes a report lists."""
@@ -42,6 +47,26 @@ WIDTH = 110
 
 
 @dataclass(frozen=True, slots=True)
+class Removed:
+    """What anonymising by removal (CF-K) cost: how many there were and are, and how much of a set is left."""
+
+    k: int
+    before: int
+    left: int
+    validity_before: float | None
+    validity: float | None
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        shares = (f"{100 * (share or 0.0):.2f} %" for share in (self.validity_before, self.validity))
+        return (
+            f"{self.k}-anonymised by removal: {self.left} of {self.before} counterfactuals are left; "
+            f"validity {' to '.join(shares)}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class AuditReport:
     """An audit to print, to keep as JSON or as a page, and to check against a policy.
 
@@ -49,9 +74,12 @@ class AuditReport:
     ----------
     figures
         Every figure, as data.
+    removed
+        What was removed before, if it is an audit of what is left.
     """
 
     figures: Audit
+    removed: Removed | None = None
 
     def violations(self, required: str | Requirement) -> list[str]:
         """Return a sentence for everything that a policy such as `"k=5,l=2"` requires and that does not hold."""
@@ -59,7 +87,7 @@ class AuditReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return every figure as plain data."""
-        return self.figures.to_dict()
+        return self.figures.to_dict() | ({} if self.removed is None else {"cf_k": asdict(self.removed)})
 
     def tables(self) -> list[Table]:
         """Return the tables for a terminal; shares are in percent."""
@@ -115,7 +143,17 @@ def audit_released(
     """
     layout, classes = released.layout, released.classes
     words = tuple(str(label) for label in classes)
-    samples = Samples(layout, released.levels, released.cells, released.predicted, words, released.row)
+    # Of an interval release an attacker sees no value.
+    cells = released.cells if released.share_valid is None else None
+    samples = Samples(layout, released.levels, cells, released.predicted, words, released.row)
+    if released.coarse is not None:
+        if population is not None or training is not None:
+            raise InputError(
+                "a generalised release is told in texts, which are not linked with other rows: audit it without "
+                "population and training; its gate kept k_map when it was made"
+            )
+        layout, levels = as_told(released)
+        samples = replace(samples, layout=layout, levels=levels, cells=None)
     codes: Codes = {label: code for code, label in enumerate(classes)}
     others = _population(population, population_prediction, layout, codes)
     unknown = [label for label in codes if label not in classes]
@@ -167,30 +205,102 @@ def audit_frame(
     >>> report.violations("k=2, scope=release")
     ['k=2: the smallest class of the release has 1 sample']
     """
-    schema = described.schema if isinstance(described, Layout) else described
-    _refuse_input_rows(frame, schema)
-    owner, answer = _column(frame, schema, row, "row"), _column(frame, schema, prediction, "prediction")
-    cells = _strict_cells(frame, schema)
-    fitted = None if training is None else _rows(training, schema, range(len(schema.names)), "training")[0]
-    layout = described if isinstance(described, Layout) else _cut(schema, cells if fitted is None else fitted)
-    codes: Codes = {}
-    label = None if answer is None else _coded(_labels(frame, answer), codes)
-    if label is None and population_prediction is not None:
+    read = _Table.of(frame, described, row, prediction, training)
+    samples, codes = read.samples, read.codes
+    if samples.label is None and population_prediction is not None:
         raise InputError(
             "the population has predictions, but the counterfactuals have none: name their column with prediction=..."
         )
     own = tuple(codes)
-    others = _population(population, population_prediction, layout, codes)
+    others = _population(population, population_prediction, samples.layout, codes)
     _refuse_other_types(own, tuple(codes)[len(own) :])
-    samples = Samples(
-        layout,
-        layout.levels(cells),
-        cells,
-        label,
-        tuple("missing" if one is None else str(one) for one in own),
-        None if owner is None else _owners(frame, owner),
-    )
-    return AuditReport(audit(samples, population=others, training=fitted, at_risk=at_risk))
+    return AuditReport(audit(samples, population=others, training=read.training, at_risk=at_risk))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """A table of counterfactuals as it was read, with the indices of its predictions, and the training rows."""
+
+    samples: Samples
+    codes: Codes
+    training: Cells | None
+
+    @classmethod
+    def of(
+        cls, frame: Any, described: Schema | Layout, row: str | None, prediction: str | None, training: Any = None
+    ) -> _Table:
+        schema = described.schema if isinstance(described, Layout) else described
+        _refuse_input_rows(frame, schema)
+        owner, answer = _column(frame, schema, row, "row"), _column(frame, schema, prediction, "prediction")
+        cells = _strict_cells(frame, schema)
+        fitted = None if training is None else _rows(training, schema, range(len(schema.names)), "training")[0]
+        layout = described if isinstance(described, Layout) else _cut(schema, cells if fitted is None else fitted)
+        codes: Codes = {}
+        label = None if answer is None else _coded(_labels(frame, answer), codes)
+        words = tuple("missing" if one is None else str(one) for one in codes)
+        people = None if owner is None else _owners(frame, owner)
+        return cls(Samples(layout, layout.levels(cells), cells, label, words, people), codes, fitted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Anonymised:
+    """What is left of a table of counterfactuals that was k-anonymised by removal.
+
+    Parameters
+    ----------
+    frame
+        The rows that are left, with all their columns.
+    kept
+        Which rows of the table these are.
+    share
+        How much of a set is left, mean over the sets.
+    """
+
+    frame: Any
+    kept: Mask
+    share: float
+
+
+def anonymise_frame(
+    frame: Any,
+    described: Schema | Layout,
+    k: int = 2,
+    *,
+    row: str | None = None,
+    prediction: str | None = None,
+    training: Any = None,
+) -> Anonymised:
+    """Return any table of counterfactuals, such as another tool's, k-anonymised by removal as in the paper (CF-K).
+
+    Of every set, those are removed that share their quasi-identifiers and predicted class with fewer than k - 1 others.
+
+    Parameters
+    ----------
+    frame, described, row, prediction, training
+        As for `audit_frame`; without a column that says whose set each is in, the table is one set.
+    k
+        The least size of a class.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> job = Feature(name="job", kind="binary", levels=("clerk", "nurse"), role="quasi")
+    >>> rows = pd.DataFrame({"row": [0, 0, 0, 1], "job": ["clerk", "clerk", "nurse", "nurse"]})
+    >>> left = anonymise_frame(rows, Schema((job,)))
+    >>> left.frame["job"].tolist(), left.share
+    (['clerk', 'clerk'], 0.3333333333333333)
+    """
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise InputError(f"k must be a whole number of at least 1, not {k!r}")
+    samples = _Table.of(frame, described, row, prediction, training).samples
+    own = samples.levels[:, samples.quasi]
+    key = identities([*own.T] if samples.label is None else [*own.T, samples.label])
+    people = np.zeros(len(key), dtype=np.int64) if samples.row is None else samples.row
+    left = in_classes_of(k, people, key)
+    _, owner, sizes = np.unique(people, return_inverse=True, return_counts=True)
+    share = float((np.bincount(owner[left], minlength=len(sizes)) / sizes).mean())
+    rest = nw.from_native(frame, eager_only=True).filter(left.tolist()).to_native()
+    return Anonymised(rest, left, share)
 
 
 def audit_file(
@@ -203,6 +313,7 @@ def audit_file(
     population_prediction: str | None = None,
     training: str | Path | None = None,
     at_risk: int = LISTED,
+    cf_k: int | None = None,
 ) -> AuditReport:
     """Return the audit of a found file, or with a schema of any CSV or Parquet file of counterfactuals.
 
@@ -220,12 +331,19 @@ def audit_file(
         The column of the population that holds the model's answers.
     at_risk
         How many of the smallest classes to list.
+    cf_k
+        Audit what is left once every set is so anonymised by removal, as in the paper (CF-K).
     """
     path = Path(path)
     if schema is not None:
         described = settings.read_schema(Path(schema))
-        return audit_frame(
-            frames.read_file(path, described),
+        table, removed = frames.read_file(path, described), None
+        if cf_k is not None:
+            rows = _file(training, described)
+            left = anonymise_frame(table, described, cf_k, row=row, prediction=prediction, training=rows)
+            table, removed = left.frame, Removed(cf_k, len(left.kept), int(left.kept.sum()), 1.0, left.share)
+        report = audit_frame(
+            table,
             described,
             row=row,
             prediction=prediction,
@@ -234,18 +352,24 @@ def audit_file(
             training=_file(training, described),
             at_risk=at_risk,
         )
+        return replace(report, removed=removed)
     if path.suffix != ".parquet":
         raise InputError(f"{str(path)!r} is no found file: give the schema of its columns")
     if row is not None or prediction is not None:
         raise InputError("row and prediction name columns of a table with a schema; a found file says both itself")
-    released = records.read(path).released
-    return audit_released(
+    raw = records.read(path).released
+    released = raw if cf_k is None else anonymised(raw, cf_k)
+    report = audit_released(
         released,
         population=_file(population, released.layout.schema),
         population_prediction=population_prediction,
         training=_file(training, released.layout.schema),
         at_risk=at_risk,
     )
+    if cf_k is None:
+        return report
+    counts = len(raw.row), len(released.row)
+    return replace(report, removed=Removed(cf_k, *counts, validity(raw), validity(released)))
 
 
 def _file(path: str | Path | None, schema: Schema) -> Any:
@@ -322,6 +446,11 @@ def _population(frame: Any, prediction: Predictions | None, layout: Layout, code
         return Population(cells, None, skipped)
     labels = _labels_of(frame, prediction, len(kept))
     return Population(cells, _coded(labels, codes)[kept], skipped)
+
+
+def population_of(frame: Any, layout: Layout) -> Cells:
+    """Return the rows of a population that can match a released one, by value; only quasi-identifiers are read."""
+    return _rows(frame, layout.schema, places(layout, "quasi"), "population")[0]
 
 
 def _labels_of(frame: Any, prediction: Predictions, rows: int) -> Sequence[Label | None]:

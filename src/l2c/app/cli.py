@@ -19,9 +19,11 @@ from l2c.app import service
 from l2c.app.audit import audit_file
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress as Report
+from l2c.core.explanation import Release
 from l2c.engine.recipe import Strategy
 from l2c.errors import L2CError
 from l2c.evaluate.requirement import parse_requirement
+from l2c.release.policy import Count, Scope
 
 cli = typer.Typer(
     help="Counterfactual explanations: what could be different, so that the answer changes?",
@@ -155,6 +157,9 @@ def fit(
         int | None,
         typer.Option(min=0, help="The most rows that a model without gradient is asked about to be learned from."),
     ] = None,
+    release: Annotated[
+        Release, typer.Option(help="Learn for interval releases, from nothing but public intervals.")
+    ] = "values",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -162,7 +167,7 @@ def fit(
     with _progress("learning", quiet=as_json) as (report,):
         explainer = service.fit_bundle(
             data, schema, model, out, preset=preset, seed=seed, threshold=threshold, desired=desired_range,
-            model_rows=model_rows, progress=report,
+            model_rows=model_rows, release=release, progress=report,
         )  # fmt: skip
     if as_json:
         _print_json({"bundle": str(out), **explainer.bundle.notes})
@@ -205,10 +210,36 @@ def explain(
     robust_margin: Annotated[
         float | None, typer.Option(help="How far beyond the decision the probability must be, such as 0.1.")
     ] = None,
-    seed: Seed = 0,
+    release: Annotated[
+        Release, typer.Option(help="Tell numbers as values, or as intervals over public edges.")
+    ] = "values",
+    no_copies: Annotated[
+        bool | None,
+        typer.Option(
+            "--no-copies/--copies", help="Hold back what equals a training row by level; intervals do so by default."
+        ),
+    ] = None,
+    k: Annotated[int | None, typer.Option(help="The least size of a class that is released: a gate.")] = None,
+    l: Annotated[  # noqa: E741
+        int | None, typer.Option("--l", help="The gate's least number of values of every sensitive feature in a class.")
+    ] = None,
+    t: Annotated[float | None, typer.Option(help="The most that a class may differ from its set or release.")] = None,
+    population: Annotated[Path | None, typer.Option(help="Rows that an attacker may hold, for --k-map.")] = None,
+    k_map: Annotated[int | None, typer.Option(help="The least of them that a class matches, if any.")] = None,
+    scope: Annotated[Scope, typer.Option(help="Where the gate holds: in every set, or in the release.")] = "set",
+    count: Annotated[Count, typer.Option(help="What the gate's k counts.")] = "samples",
+    generalise: Annotated[
+        bool, typer.Option("--generalise", help="Tell in coarser levels what would be withheld.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Decides the draws, by default 0; not for intervals.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find counterfactuals for every row of a file."""
+    gate = service.TypedGate(
+        k=k, l=l, t=t, population=population, k_map=k_map, scope=scope, count=count, generalise=generalise
+    )
     wish = service.TypedWish(
         desired=desired or (), desired_range=desired_range, desired_proba=desired_proba, lock=lock or (),
         permit=permit or (), forbid=forbid or (), where=where or (), max_changes=max_changes,
@@ -229,14 +260,17 @@ def explain(
             tries=tries,
             seconds=seconds,
             robust_margin=robust_margin,
+            release=release,
+            no_copies=no_copies,
+            gate=gate,
             progress=report,
         )
     if as_json:
         _print_json({"found": str(out), **_summary(found)})
         return
     _say(f"{out}: {len(found)} counterfactuals")
-    for status, count in service.status_counts(found).items():
-        _say(f"  {count} rows {status}")
+    for status, rows in service.status_counts(found).items():
+        _say(f"  {rows} rows {status}")
     for sentence in service.shortfalls(found, TOLD_ROWS):
         _say(f"  {sentence}")
 
@@ -253,6 +287,9 @@ def audit(
     row: Annotated[str | None, typer.Option(help="Its column that says whose counterfactual it is.")] = None,
     prediction: Annotated[str | None, typer.Option(help="Its column with the model's answers.")] = None,
     at_risk: Annotated[int, typer.Option(min=0, help="How many of the smallest classes to list.")] = 10,
+    cf_k: Annotated[
+        int | None, typer.Option(min=1, help="Audit what is left once classes of fewer than this are removed (CF-K).")
+    ] = None,
     require: Annotated[
         str | None, typer.Option(help="A policy, such as k=5,l=2; the exit code is 2 if it does not hold.")
     ] = None,
@@ -263,7 +300,7 @@ def audit(
     policy = None if require is None else parse_requirement(require)
     report = audit_file(
         found, schema=schema, row=row, prediction=prediction, population=population,
-        population_prediction=population_prediction, training=train, at_risk=at_risk,
+        population_prediction=population_prediction, training=train, at_risk=at_risk, cf_k=cf_k,
     )  # fmt: skip
     broken = [] if policy is None else report.violations(policy)
     if out is not None:
@@ -271,6 +308,8 @@ def audit(
     if as_json:
         _print_json({**report.to_dict(), "violations": broken})
     else:
+        if report.removed is not None:
+            _say(report.removed.sentence)
         for table in report.tables():
             out_console.print(table)
         for sentence in broken:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from l2c.adapters import frames, records
+from l2c.adapters.frames.interval_columns import in_words
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.models.mark import ModelMark
 from l2c.app.audit import AuditReport, audit_released
+from l2c.app.coarse_frames import told_coarsely
 from l2c.app.display import as_html, sheets
 from l2c.core.blackbox import BlackBox, class_of
 from l2c.core.explanation import Outcome, Released
@@ -22,6 +24,7 @@ from l2c.core.types import Cells
 from l2c.errors import InputError
 from l2c.evaluate.plausibility import Reference
 from l2c.evaluate.scorecard import Scorecard, scorecard
+from l2c.release.cf_k import anonymised
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +70,10 @@ class Explanations:
 
         Columns: `row` (the position of the input row), `rank` (from 1 on), `index` (the input's own label, where
         it has one), the features in the caller's units and dtypes, `prediction`, `probability` and `cost`. Of a model
-        that predicts a number, `prediction` is that number, and there is no probability.
+        that predicts a number, `prediction` is that number, and there is no probability. In an interval release a
+        number is its interval, as a text; the answer is the model's for what stands for it (`representatives`), and
+        `share_valid` tells for what share of the box that the intervals span it holds. Where a gate may generalise,
+        the quasi-identifiers are texts: a level, or several as one; what was found valid is the row of `features()`.
 
         Parameters
         ----------
@@ -77,8 +83,20 @@ class Explanations:
             bin, such as a permitted range, holds for the value.
         """
         features = self.features()
-        shown = _in_intervals(features, self.released) if intervals else features
-        return records.long_frame(shown, self.released, self.index)
+        if self.released.share_valid is not None:
+            features = in_words(features, self.released.layout, self.released.levels)
+        elif intervals:
+            features = _in_intervals(features, self.released)
+        if self.released.coarse is not None:
+            features = told_coarsely(features, self.released)
+        return records.long_frame(features, self.released, self.index)
+
+    def representatives(self) -> Any:
+        """Return `to_frame` with values: in an interval release, the public one that stands for each interval.
+
+        Each was judged by the model, and is valid.
+        """
+        return records.long_frame(self.features(), self.released, self.index)
 
     def features(self) -> Any:
         """Return the counterfactuals' features alone, ready for the model."""
@@ -130,6 +148,15 @@ class Explanations:
             training=training,
             at_risk=at_risk,
         )
+
+    def anonymise(self, k: int = 2) -> Explanations:
+        """Return what is left if every set is k-anonymised by removal, as in the paper (CF-K).
+
+        What was removed counts as lost validity in the scores. A gate finds whole sets that are k-anonymous instead.
+        """
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise InputError(f"k must be a whole number of at least 1, not {k!r}")
+        return replace(self, released=anonymised(self.released, k))
 
     def _class_of(self, cells: Cells) -> np.ndarray:
         if self._blackbox is None:

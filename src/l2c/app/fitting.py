@@ -16,7 +16,7 @@ from l2c.adapters.models.watch import Hurried
 from l2c.core.blackbox import BlackBox, decide, threshold_of
 from l2c.core.goal import Goal
 from l2c.core.layout import Decode, Layout
-from l2c.core.method import Question
+from l2c.core.method import Proposer, Question
 from l2c.core.schema import Schema
 from l2c.core.split import dev_rows
 from l2c.core.streams import Streams
@@ -31,7 +31,9 @@ from l2c.errors import DataError, MissingExtraError
 from l2c.evaluate.plausibility import Reference, plausibility
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
 from l2c.release.explain import Pools, look
-from l2c.release.search import Budget, Manner
+from l2c.release.leads import in_blocks
+from l2c.release.policy import Policy
+from l2c.release.search import Banned, Budget, Manner
 from l2c.release.select import Selection
 from l2c.release.settle import Sight
 
@@ -134,13 +136,16 @@ def fit_method(
     dev: Cells,
     seed: int,
     progress: Progress | None,
+    public: Layout | None = None,
 ) -> tuple[Counterer, str]:
-    """Return the fitted method and a sentence on its training."""
+    """Return the fitted method and a sentence on its training; its levels are the public ones where they are given."""
     asked = blackbox if isinstance(blackbox, Counted) else Counted(blackbox)
     known = Answered.by(asked, fit)
     classes = known.classes
     layout = own_layout(asked.blackbox)
-    if layout is None:
+    if public is not None:
+        layout = public
+    elif layout is None:
         layout = discretise(schema, fit, classes)
     else:
         # Another value of the same bin gets the same answer from such a model.
@@ -372,21 +377,26 @@ def pools_from(
     seed: int,
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
+    banned: Banned | None = None,
+    policy: Policy | None = None,
     sight: Sight | None = None,
     progress: Progress | None = None,
 ) -> Pools:
     """Return pools of valid counterfactuals for a batch of rows, proposed at this place of the dial."""
     recipe = counterer.recipe
+    proposer: Proposer = counterer.proposer(question, Streams.for_rows(question.cells, seed), dial)
     return look(
         question,
         layout=counterer.layout,
         blackbox=blackbox,
-        proposer=counterer.proposer(question, Streams.for_rows(question.cells, seed), dial),
+        proposer=proposer if policy is None else in_blocks(proposer, question, policy, pool),
         manner=Manner(recipe.decode_again, recipe.refine),
         pool=pool,
         enough=enough,
         budget=budget,
         also=also,
+        banned=banned,
+        policy=policy,
         sight=sight,
         progress=progress,
     )

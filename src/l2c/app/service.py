@@ -13,13 +13,16 @@ from l2c.adapters.models.files import open_model
 from l2c.app.explainer import Explainer, load
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress
+from l2c.app.gate import Gate
 from l2c.app.l2c import L2C
 from l2c.app.limit_texts import parse_forbids, parse_permits
 from l2c.app.recheck import Recheck, recheck
+from l2c.core.explanation import Release
 from l2c.core.schema import Schema
 from l2c.core.types import Label
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError, nearest
+from l2c.release.policy import Count, Scope
 
 Preset = Literal["default", "paper"]
 
@@ -56,6 +59,7 @@ def fit_bundle(
     threshold: float | None = None,
     desired: tuple[float, float] | None = None,
     model_rows: int | None = None,
+    release: Release = "values",
     progress: Progress | None,
 ) -> Explainer:
     """Fit an explainer to a file of training rows, save it as a bundle, and return it."""
@@ -65,8 +69,9 @@ def fit_bundle(
     described = settings.read_schema(schema)
     rows = frames.read_file(data, described)
     explainer = method.fit(
-        rows, open_model(model), described, threshold=threshold, desired=desired, seed=seed, progress=progress
-    )
+        rows, open_model(model), described, threshold=threshold, desired=desired, seed=seed, release=release,
+        progress=progress,
+    )  # fmt: skip
     explainer.save(out)
     return explainer
 
@@ -113,6 +118,34 @@ def _wished(wish: TypedWish, explainer: Explainer) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedGate:
+    """A privacy policy as it is typed: none of it, or what `l2c.Gate` takes, the population as a file."""
+
+    k: int | None = None
+    l: int | None = None  # noqa: E741  # its name in the literature
+    t: float | None = None
+    population: Path | None = None
+    k_map: int | None = None
+    scope: Scope = "set"
+    count: Count = "samples"
+    generalise: bool = False
+
+    def read(self, schema: Schema) -> Gate | None:
+        """Return the gate, with its population, or None if nothing was typed."""
+        if self == TypedGate():
+            return None
+        rows = None if self.population is None else frames.read_file(self.population, schema)
+        given = {} if self.k is None else {"k": self.k}
+        return Gate(
+            **given, l=self.l, t=self.t, population=rows, k_map=self.k_map, scope=self.scope, count=self.count,
+            generalise=self.generalise,
+        )  # fmt: skip
+
+
+NO_GATE = TypedGate()
+
+
 def check_schema(path: Path, data: Path | None) -> tuple[Schema, list[str]]:
     """Return the schema in a file, and what in a file of rows does not fit it."""
     schema = settings.read_schema(path)
@@ -129,7 +162,7 @@ def explain_file(
     out: Path,
     *,
     n: int,
-    seed: int,
+    seed: int | None,
     wish: TypedWish,
     plausibility: float | None,
     select: Strategy | None,
@@ -137,6 +170,9 @@ def explain_file(
     tries: int | None,
     seconds: float | None,
     robust_margin: float | None = None,
+    release: Release = "values",
+    no_copies: bool | None = None,
+    gate: TypedGate = NO_GATE,
     progress: Progress | None,
 ) -> Explanations:
     """Explain a file of rows from a bundle, write what was found, and return it.
@@ -149,7 +185,8 @@ def explain_file(
     rows = frames.read_file(data, explainer.schema)
     found = explainer.explain(
         rows, n, seed=seed, plausibility=plausibility, select=select, pool=pool, tries=tries, seconds=seconds,
-        robust=robust_margin, progress=progress, **asked,
+        robust=robust_margin, gate=gate.read(explainer.schema), release=release, no_copies=no_copies,
+        progress=progress, **asked,
     )  # fmt: skip
     write_found(found, out)
     return found

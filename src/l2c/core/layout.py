@@ -6,7 +6,7 @@ levels. Where values may be missing, the last level of the axis is "missing": ke
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -132,14 +132,7 @@ class Layout:
             return "missing"
         if not described.numeric:
             return described.text(level)
-        left, right = axis.bounds(level)
-        if left is None:
-            return f"up to {right:g}"
-        if right is None:
-            return f"over {left:g}"
-        if left == right:
-            return f"{left:g}"
-        return f"{left:g} – {right:g}"
+        return interval(*axis.bounds(level))
 
     def to_dict(self) -> dict[str, object]:
         """Return the axes as plain data; the schema is kept apart."""
@@ -176,6 +169,19 @@ class Layout:
         )
 
 
+def interval(left: float | None, right: float | None) -> str:
+    """Return the words for an interval; None is an open end.
+
+    >>> interval(None, 30.0), interval(30.0, 45.5), interval(45.5, None), interval(7.0, 7.0)
+    ('up to 30', '30 – 45.5', 'over 45.5', '7')
+    """
+    if left is None:
+        return f"up to {right:g}"
+    if right is None:
+        return f"over {left:g}"
+    return f"{left:g}" if left == right else f"{left:g} – {right:g}"
+
+
 def categorical_axis(feature: Feature) -> Axis:
     """Return the axis of a feature that is not numeric: its levels stand for themselves."""
     codes = tuple(float(code) for code in range(len(feature.levels)))
@@ -187,3 +193,31 @@ def stand_ins(feature: Feature, axis: Axis, decode: Decode, *, other: bool = Fal
     if decode == "auto":
         decode = "midpoint" if isinstance(feature.binning, Edges) else "median"
     return axis.median if (decode == "median") != other else axis.midpoint
+
+
+def interval_texts(axis: Axis) -> Iterator[str]:
+    """Yield the words for each bin of a numeric feature, with its exact ends, and for missing.
+
+    >>> list(interval_texts(Axis((30.0, 45.5), None, 99.0, (20.0, 38.0, 72.0), (20.0, 38.0, 72.0), True)))
+    ['up to 30', '(30, 45.5]', '(45.5, 99]', 'missing']
+    """
+    for level in range(axis.known):
+        left, right = axis.bounds(level)
+        if right is None:
+            yield f"over {_exact(axis.cuts[-1])}"
+        elif left is None:
+            yield f"up to {_exact(right)}"
+        else:
+            yield _exact(left) if left == right else f"{'(' if level else '['}{_exact(left)}, {_exact(right)}]"
+    if axis.missing:
+        yield "missing"
+
+
+def _exact(number: float) -> str:
+    """Return a number with all the digits that it has, and no more."""
+    return f"{int(number)}" if float(number).is_integer() else repr(float(number))
+
+
+def places(layout: Layout, role: Literal["quasi", "sensitive"]) -> Int64[np.ndarray, " some"]:
+    """Return the places of the features that have a role."""
+    return np.flatnonzero([feature.role == role for feature in layout.schema.features])

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Shaped
 
+from l2c.core.identities import identities
 from l2c.core.types import Mask
 from l2c.evaluate.linkage import (
     Classes,
@@ -30,7 +31,6 @@ from l2c.evaluate.linkage import (
     share_of_people,
     smallest,
 )
-from l2c.evaluate.quality import identities
 
 Table = Shaped[np.ndarray, "rows columns"]
 

@@ -14,13 +14,13 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Int64
 
-from l2c.core.layout import Layout
+from l2c.core.identities import identities
+from l2c.core.layout import Layout, places
 from l2c.core.types import Cells, Levels
 from l2c.errors import InputError
 from l2c.evaluate import attacks, linkage
 from l2c.evaluate.attacks import Anonymity, Copies, KMap
 from l2c.evaluate.linkage import Classes, PerClass, PerSample, Share
-from l2c.evaluate.quality import identities
 
 By = Literal["levels", "values"]
 
@@ -234,11 +234,6 @@ def audit(
         copies=None if training is None else _copies(samples, levels.whole, training),
         at_risk=tuple(_smallest_classes(samples, levels, at_risk)),
     )
-
-
-def places(layout: Layout, role: Literal["quasi", "sensitive"]) -> Int64[np.ndarray, " some"]:
-    """The places of the features that have a role."""
-    return np.flatnonzero([feature.role == role for feature in layout.schema.features])
 
 
 def _titles(layout: Layout, role: Literal["quasi", "sensitive"]) -> dict[str, str]:

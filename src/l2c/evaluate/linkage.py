@@ -14,15 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64, Int64, Shaped
 
+from l2c.core.closeness import class_distances
+from l2c.core.identities import identities
 from l2c.core.types import Mask
-from l2c.evaluate.quality import identities
 
 PerSample = Int64[np.ndarray, " samples"]
 PerClass = Int64[np.ndarray, " classes"]
-Distributions = Float64[np.ndarray, "classes levels"]
-
-_BLOCK = 65_536
-"""How many classes have their distributions in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,29 +208,4 @@ def distances(
     >>> distances(found, np.array([0, 0, 0, 1]), known=3, size=3, ordered=False)
     array([0.25, 0.25])
     """
-    order = np.argsort(found.of, kind="stable")
-    of, levels = found.of[order], levels[order].astype(np.int64)
-    wholes = _distributions(found.table[of], levels, found.tables, size)
-    apart = np.empty(len(found.sizes))
-    for start in range(0, len(apart), _BLOCK):
-        stop = min(start + _BLOCK, len(apart))
-        here = slice(*np.searchsorted(of, [start, stop]))
-        parts = _distributions(of[here] - start, levels[here], stop - start, size)
-        whole = wholes[found.table[start:stop]]
-        apart[start:stop] = _ordered_distance(parts, whole, known) if ordered else np.abs(parts - whole).sum(axis=1) / 2
-    return apart
-
-
-def _distributions(of: PerSample, levels: PerSample, count: int, size: int) -> Distributions:
-    counts = np.bincount(of * size + levels, minlength=count * size).reshape(count, size)
-    return counts / counts.sum(axis=1, keepdims=True)
-
-
-def _ordered_distance(a: Distributions, b: Distributions, known: int) -> Float64[np.ndarray, " classes"]:
-    a, b = a[:, :known], b[:, :known]
-    held_a, held_b = (one.sum(axis=1, keepdims=True) for one in (a, b))
-    both = np.minimum(held_a, held_b)
-    # Where one side is missing altogether nothing is left to move along the order.
-    a, b = (one * both / np.where(held > 0, held, 1) for one, held in ((a, held_a), (b, held_b)))
-    along = np.abs(np.cumsum(a - b, axis=1)).sum(axis=1) / max(known - 1, 1)
-    return np.asarray(along + np.abs(held_a - held_b)[:, 0])
+    return class_distances(found.of, found.table, levels, known=known, size=size, ordered=ordered)

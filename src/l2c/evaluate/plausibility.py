@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
 
 from l2c.core.explanation import Released
+from l2c.core.identities import identities
 from l2c.core.types import Cells, Mask
-from l2c.evaluate.quality import identities
 
 REAL_SHARE = 0.95
 """The share of real people that the threshold lets pass."""

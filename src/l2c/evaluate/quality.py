@@ -14,11 +14,10 @@ from jaxtyping import Int64, Shaped
 
 from l2c.core.explanation import Released
 from l2c.core.feature import Moves
+from l2c.core.identities import identities
 from l2c.core.rules import meets_rule
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Mask
-
-_LARGEST_NUMBER = 2**62
 
 
 def validity(released: Released) -> float | None:
@@ -138,27 +137,6 @@ def tries(released: Released) -> float | None:
 def changed_cells(released: Released) -> Mask:
     """Which cells of the counterfactuals differ from their factual's; missing equals missing."""
     return _differ(released.factual[released.row], released.cells)
-
-
-def identities(columns: Iterable[Shaped[np.ndarray, " rows"]]) -> Int64[np.ndarray, " rows"]:
-    """A number for each row of a table, the same for equal rows only, in the order of the rows.
-
-    Missing equals missing, and comes last.
-
-    Examples
-    --------
-    >>> identities([np.array([2.0, 1.0, 2.0, np.nan, np.nan]), np.array([0, 1, 0, 5, 5])])
-    array([3, 1, 3, 8, 8])
-    """
-    number, bound = np.zeros(1, dtype=np.int64), 1
-    for column in columns:
-        values, code = np.unique(column, return_inverse=True)
-        if bound > _LARGEST_NUMBER // max(len(values), 1):
-            kept, number = np.unique(number, return_inverse=True)
-            bound = len(kept)
-        number = number * len(values) + code
-        bound *= len(values)
-    return number
 
 
 def _valid_of_each_input(released: Released) -> Int64[np.ndarray, " rows"]:

@@ -15,9 +15,13 @@ from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
 from l2c.core.types import Mask, Probabilities
 from l2c.release import search
-from l2c.release.search import Budget, Manner, Search, joined, judged_by_all, ranks
+from l2c.release.gated import sets_of, shared_sets
+from l2c.release.policy import Policy
+from l2c.release.ranking import only, ranks
+from l2c.release.search import Banned, Budget, Kept, Manner, Search, joined, judged_by_all
 from l2c.release.select import Selection
 from l2c.release.settle import Sight, settle
+from l2c.release.withhold import shortages, withheld
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,9 +39,8 @@ class Pools:
     def release(self, asked: int, selection: Selection) -> Released:
         """Return the release with sets of at most `asked`, each row's counterfactuals together and in order."""
         first = self.searches[0]
-        sets = [(looked.start, looked.chosen(asked, selection)) for looked in self.searches]
-        found = joined([replace(kept, row=kept.row + start) for start, kept in sets], len(first.layout.axes))
-        own = self.question.levels[found.row]
+        found, steps = self._chosen(asked, selection)
+        own, counts = self.question.levels[found.row], np.bincount(found.row, minlength=len(self.question))
         return Released(
             layout=first.layout,
             classes=first.blackbox.classes,
@@ -46,16 +49,57 @@ class Pools:
             current=self.question.current,
             desired=self.question.desired,
             goal=self.question.goal,
-            outcomes=tuple(outcome for looked in self.searches for outcome in _outcomes(looked, asked)),
+            outcomes=tuple(self._outcomes(counts.tolist(), steps.tolist(), asked)),
             row=found.row,
             rank=ranks(found.row),
             levels=found.levels,
             cells=found.cells,
             chance=found.chance,
-            predicted=self.question.desired[found.row],
+            predicted=found.label,
             cost=total_costs(first.layout, self.question.cells[found.row], found.cells, own, found.levels),
             valid=np.ones(len(found.row), dtype=bool),
+            coarse=steps if first.policy is not None and first.policy.generalise else None,
         )
+
+    def _outcomes(self, counts: list[int], steps: list[int], asked: int) -> Iterator[Outcome]:
+        """Yield how each row ended, given how many were chosen for it and how much coarser they are told."""
+        plain = [outcome for looked in self.searches for outcome in _outcomes(looked, asked)]
+        policy = self.searches[0].policy
+        if policy is None:
+            yield from plain
+            return
+        pool = joined([kept.among(start) for start, kept in self._kept()], len(policy.layout.axes))
+        whys = shortages(policy, pool.row, pool.levels, pool.label, self.question)
+        # What was seen and not kept for want of room might have made a class: then nothing is certain.
+        certain = np.concatenate([looked.exhausted & (looked.valid < looked.most) for looked in self.searches])
+        for outcome, count, step, why, sure in zip(plain, counts, steps, whys, certain, strict=True):
+            proven = bool(sure) and policy.scope == "set"
+            ended = withheld(policy, count, asked, outcome.valid, outcome.tries, why, proven=proven)
+            if count and step:
+                ended = replace(ended, sentence=f"{ended.sentence}; the quasi-identifiers are told in coarser levels")
+            yield ended if outcome.valid else outcome
+
+    def _kept(self) -> Iterator[tuple[int, Kept]]:
+        for looked in self.searches:
+            yield looked.start, joined(looked.kept, len(looked.layout.axes))
+
+    def _chosen(self, asked: int, selection: Selection) -> tuple[Kept, Int64[np.ndarray, " rows"]]:
+        """Return the sets, and how much coarser than it is each row is told."""
+        policy, steps = self.searches[0].policy, np.zeros(len(self.question), dtype=np.int64)
+        features = len(self.searches[0].layout.axes)
+        if policy is None:
+            return joined(
+                [looked.chosen(asked, selection).among(looked.start) for looked in self.searches], features
+            ), steps
+        if policy.scope == "release":
+            found, common = shared_sets(self.searches, asked, selection, policy)
+            return found, steps + common
+        sets = []
+        for looked in self.searches:
+            found, step = sets_of(looked, asked, selection, policy)
+            sets.append(found.among(looked.start))
+            steps[looked.start : looked.start + len(step)] = step
+        return joined(sets, features), steps
 
 
 def look(
@@ -69,6 +113,8 @@ def look(
     enough: int | Int64[np.ndarray, " rows"],
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
+    banned: Banned | None = None,
+    policy: Policy | None = None,
     sight: Sight | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Pools:
@@ -81,6 +127,11 @@ def look(
     ----------
     also
         Other versions of the model, under each of which a counterfactual must reach its goal too.
+    banned
+        Which combinations of levels may not leave, such as copies of training rows; they are not even judged.
+    policy
+        What every class of a release must be like. Whoever proposes, what would break it is not released; a proposer
+        that draws in blocks (`blocks.InBlocks`) needs fewer draws for it.
     """
     rows = len(question)
     if also:
@@ -90,7 +141,7 @@ def look(
     for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
         chunk = question.take(np.arange(start, min(rows, start + step)))
         wanted = np.broadcast_to(enough, rows)[start : start + step]
-        looking = Search(layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also)
+        looking = Search(layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also, banned, policy)
         looking.out_of_time = start > 0 and budget.expired()
         looking.run()
         if sight is not None and not looking.out_of_time:
@@ -128,17 +179,6 @@ def confirm(released: Released, proba: Probabilities, also: Sequence[Probabiliti
     return only(replace(released, outcomes=outcomes), valid)
 
 
-def only(released: Released, which: Mask) -> Released:
-    """Return the release with some of its counterfactuals alone, ranked anew."""
-    long = ("row", "levels", "cells", "chance", "predicted", "cost", "valid")
-    return replace(
-        released,
-        rank=ranks(released.row[which]),
-        measured=None if released.measured is None else released.measured.of_found(which),
-        **{name: getattr(released, name)[which] for name in long},
-    )
-
-
 def _taken_back(outcome: Outcome, gone: int, asked: int) -> Outcome:
     """Return how a row ended that has lost some of its set; what was not released stays in its pool."""
     why = " (the model took back others when asked again)"
@@ -161,14 +201,20 @@ def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
         elif proven:
             yield Outcome("infeasible", PROVEN, 0, tries, reason=Reason(proven=True))
         elif exhausted and not valid:
-            yield Outcome("infeasible", _nothing_left(obeying, aim), 0, tries, reason=Reason(proven=True))
+            sentence = _nothing_left(obeying, aim) if search.banned is None else NOTHING_FREE.format(aim=aim)
+            yield Outcome("infeasible", sentence, 0, tries, reason=Reason(proven=True))
         elif exhausted:
-            yield _ended(valid, asked, tries, "; there are no others within the limits", proven=True)
+            others = "; there are no others within the limits" + FREE * (search.banned is not None)
+            yield _ended(valid, asked, tries, others, proven=True)
         elif late:
             yield _ended(valid, asked, tries, "; the time budget ended", aim)
         else:
             yield _ended(valid, asked, tries, "; the search found no more, which is no proof that there are none", aim)
 
+
+FREE = " that may be released"
+NOTHING_FREE = f"all combinations within the limits{FREE} were tried; none {{aim}}"
+"""Where some may not be released it is not told how many: that would tell of the training rows."""
 
 RANGED = "reaches the probability that was asked for"
 

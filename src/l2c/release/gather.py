@@ -32,6 +32,9 @@ def with_unreadable(released: Released, readable: np.ndarray, sentences: Mapping
     low[readable], high[readable] = released.goal.low, released.goal.high
     accepted = np.zeros((rows, released.goal.accepted.shape[1]), dtype=bool)
     accepted[readable] = released.goal.accepted
+    coarse = None if released.coarse is None else np.zeros(rows, dtype=np.int64)
+    if coarse is not None and released.coarse is not None:
+        coarse[readable] = released.coarse
     outcomes = [Outcome("bad_input", sentences.get(row, "")) for row in range(rows)]
     for row, outcome in zip(readable.tolist(), released.outcomes, strict=True):
         outcomes[row] = outcome
@@ -44,4 +47,5 @@ def with_unreadable(released: Released, readable: np.ndarray, sentences: Mapping
         outcomes=tuple(outcomes),
         row=readable[released.row],
         measured=None if released.measured is None else released.measured.among(readable, rows),
+        coarse=coarse,
     )

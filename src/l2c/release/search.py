@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float64, Int16, Int64, UInt64
 
-from l2c.core.blackbox import BlackBox
+from l2c.core.blackbox import BlackBox, decide
 from l2c.core.costs import total_costs
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
@@ -23,14 +23,22 @@ from l2c.core.types import Cells, Levels, Mask, Probabilities
 from l2c.engine.decode import decode_levels
 from l2c.release.exhaust import ENUMERABLE, every_proposal
 from l2c.release.obey import fits, obeys
+from l2c.release.policy import Policy
+from l2c.release.ranking import ranks
 from l2c.release.refine import HARD_ROUND, TIGHT_ROUND, is_hard, refined
 from l2c.release.select import Selection, choose
 
 BLOCK = 1 << 17
 """Proposals handled at once: large enough to batch the model's calls, small enough for the memory."""
 
+GATED_SHARE = 4
+"""Valid ones that a row keeps at the most under a privacy policy, for each one of its pool."""
+
 Clock = Callable[[], bool]
 """Tells whether the time budget has ended."""
+
+Banned = Callable[[Levels], Mask]
+"""Tells which combinations of levels may not leave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +71,20 @@ class Manner:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """Valid counterfactuals: the row of each, its levels, its values, and the probability of the desired class."""
+    """Valid counterfactuals: the row of each, its levels, its values, the probability of what is desired, its class."""
 
     row: Int64[np.ndarray, " n"]
     levels: Levels
     cells: Cells
     chance: Float64[np.ndarray, " n"]
+    label: Int64[np.ndarray, " n"]
 
     def take(self, which: np.ndarray) -> Kept:
-        return Kept(self.row[which], self.levels[which], self.cells[which], self.chance[which])
+        return Kept(self.row[which], self.levels[which], self.cells[which], self.chance[which], self.label[which])
+
+    def among(self, start: int) -> Kept:
+        """Return the same for rows that begin at some place of a larger batch."""
+        return Kept(self.row + start, self.levels, self.cells, self.chance, self.label)
 
 
 @dataclass(slots=True, eq=False)
@@ -81,7 +94,8 @@ class Search:
     `pool` is how many valid ones each row looks for, and with `enough` of them it looks no longer than the budget's
     patience; `start` is the position of the chunk's first row in the batch,
     for which the proposer speaks. A proposal is valid if it reaches its goal under the model and under every one of
-    `also`, other versions of it.
+    `also`, other versions of it. What is `banned` is not even judged; under a privacy policy only those count that it
+    would let out.
     """
 
     layout: Layout
@@ -94,9 +108,12 @@ class Search:
     budget: Budget
     start: int
     also: tuple[BlackBox, ...] = ()
+    banned: Banned | None = None
+    policy: Policy | None = None
     drawn: Int64[np.ndarray, " rows"] = field(init=False)
     judged: Int64[np.ndarray, " rows"] = field(init=False)
     valid: Int64[np.ndarray, " rows"] = field(init=False)
+    held: Int64[np.ndarray, " rows"] = field(init=False)
     different: Int64[np.ndarray, " rows"] = field(init=False)
     obeying: Int64[np.ndarray, " rows"] = field(init=False)
     possible: Float64[np.ndarray, " rows"] = field(init=False)
@@ -110,7 +127,7 @@ class Search:
     out_of_time: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("drawn", "judged", "valid", "different", "obeying"):
+        for name in ("drawn", "judged", "valid", "held", "different", "obeying"):
             setattr(self, name, np.zeros(len(self.question), dtype=np.int64))
         self.possible = self.question.room.combinations(self.layout, self.question.levels)
         self.seen = np.empty(0, dtype=np.uint64)
@@ -129,32 +146,39 @@ class Search:
         return self.different >= self.possible
 
     @property
+    def most(self) -> int:
+        """How many valid ones a row keeps: under a policy more than its pool, for not all of them may leave."""
+        return self.pool if self.policy is None else GATED_SHARE * self.pool
+
+    @property
     def pending(self) -> np.ndarray:
         most = np.full(len(self.question), self.budget.tries)
         if self.budget.patience is not None:
-            most = np.where(self.valid >= self.enough, min(self.budget.patience, self.budget.tries), most)
+            most = np.where(self.held >= self.enough, min(self.budget.patience, self.budget.tries), most)
         hopeful = ~self.question.already & ~self.exhausted & (self.drawn < most)
-        return np.flatnonzero(hopeful & (self.valid < self.pool))
+        return np.flatnonzero(hopeful & (self.held < self.pool) & (self.valid < self.most))
 
     def run(self) -> None:
         """Go on until every row has its pool, or its budget has ended."""
         while len(pending := self.pending) and not self.out_of_time:
             small = self.possible[pending] <= np.minimum(self.drawn[pending], ENUMERABLE)
             self._enumerate(pending[small])
+            self._count_held()
             pending = pending[~small]
             if self.manner.refine:
                 self._single_out(pending)
                 self.heard = []
             for rows, counts in _blocks(pending, self.next_draws(pending)):
                 self.advance(rows, counts)
+                self._count_held()
                 self.out_of_time = self.budget.expired()
                 if self.out_of_time:
                     break
 
     def next_draws(self, rows: np.ndarray) -> Int64[np.ndarray, " rows"]:
         """Return how many more each row should draw, from its own success so far."""
-        wanted = self.pool - self.valid[rows]
-        success = (self.valid[rows] + 0.5) / (self.drawn[rows] + 1.0)
+        wanted = self.pool - self.held[rows]
+        success = (self.held[rows] + 0.5) / (self.drawn[rows] + 1.0)
         more = np.where(self.drawn[rows] == 0, wanted, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
         at_most = np.maximum(np.maximum(4 * self.drawn[rows], 64), wanted)
         # A tight row's law is refined often at first, then ever less: each round is a call of the model.
@@ -181,6 +205,7 @@ class Search:
         row, levels = row[within], levels[within]
         values, good = self._decoded(row, levels)
         good &= (levels != self.question.levels[row]).any(axis=1)
+        good = self._free(levels, good)
         self.obeying += np.bincount(row[good], minlength=len(self.obeying))
         self._judge(row[good], levels[good], values[good])
 
@@ -190,8 +215,15 @@ class Search:
         if not fits(self.layout, self.question.room, place, self.question.levels[place], every).all():
             return
         values, good = self._decoded(place, every)
-        if good.all():
+        if self._free(every, good).all():
             self._judge(place, every, values)
+
+    def _free(self, levels: Levels, good: Mask) -> Mask:
+        """Return which of the good proposals may leave."""
+        if self.banned is not None:
+            asked = np.flatnonzero(good)
+            good[asked] = ~self.banned(levels[asked])
+        return good
 
     def _decoded(self, row: Int64[np.ndarray, " n"], levels: Levels) -> tuple[Cells, Mask]:
         """Return the values of proposals and which obey; where the first values break a limit, the others may not."""
@@ -262,9 +294,9 @@ class Search:
         """Ask the model, and keep for each row the first valid proposals that it still lacks."""
         if not len(row):
             return
-        good, chance, near = self._asked(row, values)
+        good, chance, near, label = self._asked(row, values)
         if self.manner.decode_again:
-            self._judge_again(row, levels, values, good, chance, near)
+            self._judge_again(row, levels, values, good, chance, near, label)
         self._refine(row, levels, near)
         early = np.flatnonzero(self.tight[row] & ~self.hard[row])
         if self.manner.refine and len(early):
@@ -272,19 +304,28 @@ class Search:
         found = np.flatnonzero(good)
         # Rows stand together and in the order of drawing: the place within its row is a running count.
         place = np.arange(len(found)) - np.searchsorted(row[found], row[found], side="left")
-        found = found[place < self.pool - self.valid[row[found]]]
+        found = found[place < self.most - self.valid[row[found]]]
         self.valid += np.bincount(row[found], minlength=len(self.valid))
-        self.kept.append(Kept(row[found], levels[found], values[found], chance[found]))
+        self.kept.append(Kept(row[found], levels[found], values[found], chance[found], label[found]))
+        if self.policy is None:
+            self.held = self.valid
+
+    def _count_held(self) -> None:
+        """Count for each row those of its valid ones that a policy would let out."""
+        if self.policy is not None:
+            kept = joined(self.kept, len(self.layout.axes))
+            self.held = np.bincount(kept.row[may_leave(self.policy, kept)], minlength=len(self.valid))
 
     def _asked(
         self, row: Int64[np.ndarray, " n"], values: Cells
-    ) -> tuple[Mask, Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
-        """Return which proposals reach their row's goal, with what probability, and how near they come."""
+    ) -> tuple[Mask, Float64[np.ndarray, " n"], Float64[np.ndarray, " n"], Int64[np.ndarray, " n"]]:
+        """Return which proposals reach their row's goal, with what probability, how near they come, and their class."""
         goal = self.question.goal.take(row)
-        reached, chance, near = judged_by_all(goal, (box.proba(values) for box in (self.blackbox, *self.also)))
+        answers = [box.proba(values) for box in (self.blackbox, *self.also)]
+        reached, chance, near = judged_by_all(goal, answers)
         self.judged += np.bincount(row, minlength=len(self.judged))
         np.maximum.at(self.best, row, chance)
-        return reached, chance, near
+        return reached, chance, near, decide(answers[0], goal.threshold)
 
     def _judge_again(
         self,
@@ -294,6 +335,7 @@ class Search:
         good: Mask,
         chance: Float64[np.ndarray, " n"],
         near: Float64[np.ndarray, " n"],
+        label: Int64[np.ndarray, " n"],
     ) -> None:
         """Give proposals that are not valid a second chance, with the other values that stand for their bins."""
         bad = np.flatnonzero(~good)
@@ -304,10 +346,10 @@ class Search:
         again = obeys(self.layout, self.question, row[bad], levels[bad], others)
         bad, others = bad[again], others[again]
         if len(bad):
-            valid, probability, nearness = self._asked(row[bad], others)
+            valid, probability, nearness, other = self._asked(row[bad], others)
             good[bad] = valid
-            values[bad[valid]], chance[bad[valid]], near[bad[valid]] = (
-                others[valid], probability[valid], nearness[valid],
+            values[bad[valid]], chance[bad[valid]], near[bad[valid]], label[bad[valid]] = (
+                others[valid], probability[valid], nearness[valid], other[valid],
             )  # fmt: skip
 
     def chosen(self, asked: int, selection: Selection) -> Kept:
@@ -315,16 +357,53 @@ class Search:
         kept = joined(self.kept, len(self.layout.axes))
         if self.pool <= asked or not len(kept.row):
             return kept
+        pools = Pooled.of(self.question, self.layout, kept, selection)
+        return pools.picked(choose(pools.levels, pools.position >= 0, pools.worth, asked, selection.distance))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pooled:
+    """Valid counterfactuals with a line for each row: where each stands among those kept, and what it is worth.
+
+    A place that holds none has the position -1.
+    """
+
+    kept: Kept
+    position: Int64[np.ndarray, "rows pool"]
+    worth: Float64[np.ndarray, "rows pool"]
+
+    @classmethod
+    def of(cls, question: Question, layout: Layout, kept: Kept, selection: Selection) -> Pooled:
+        """Return the pools of all rows of a question."""
         place = ranks(kept.row) - 1
-        position = np.full((len(self.question), self.pool), -1)
+        position = np.full((len(question), int(place.max(initial=0)) + 1), -1)
         position[kept.row, place] = np.arange(len(kept.row))
-        own, desired = self.question.levels[kept.row], self.question.desired[kept.row]
-        cost = total_costs(self.layout, self.question.cells[kept.row], kept.cells, own, kept.levels)
+        own, desired = question.levels[kept.row], question.desired[kept.row]
+        cost = total_costs(layout, question.cells[kept.row], kept.cells, own, kept.levels)
         worth = np.zeros(position.shape)
         worth[kept.row, place] = selection.worth(kept.levels, own, desired, cost)
-        order = choose(kept.levels[position], position >= 0, worth, asked, selection.distance)
-        picked = np.where(order >= 0, np.take_along_axis(position, np.maximum(order, 0), axis=1), -1)
-        return kept.take(picked[picked >= 0])
+        return cls(kept, position, worth)
+
+    @property
+    def levels(self) -> Levels:
+        """The candidates by level: rows × pool × features."""
+        return self.kept.levels[self.position]
+
+    def picked(self, order: Int64[np.ndarray, "rows size"]) -> Kept:
+        """Return those at some places of the pools, row by row."""
+        position = np.where(order >= 0, np.take_along_axis(self.position, np.maximum(order, 0), axis=1), -1)
+        return self.kept.take(position[position >= 0])
+
+
+def may_leave(policy: Policy, kept: Kept) -> Mask:
+    """Return which valid ones are in a class that a policy would let out, if all of it were released.
+
+    What people have in common is not known in one chunk of them: there every one of them may.
+    """
+    if policy.count == "people":
+        return np.ones(len(kept.row), dtype=bool)
+    found = policy.classes(kept.row, kept.levels, kept.label)
+    return found.met()[found.of]
 
 
 def judged_by_all(
@@ -367,17 +446,11 @@ def _fingerprints(row: Int64[np.ndarray, " n"], levels: Levels, layout: Layout) 
     return scramble(total)
 
 
-def ranks(row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
-    """Return the place of each counterfactual in its row's set, from 1 on; rows stand together."""
-    return np.arange(1, len(row) + 1) - np.searchsorted(row, row, side="left")
-
-
 def joined(parts: Sequence[Kept], features: int) -> Kept:
     """Return what was kept in several rounds, each row's together and in the order of drawing."""
-    nothing = Kept(
-        np.empty(0, dtype=np.int64), np.empty((0, features), dtype=np.int16), np.empty((0, features)), np.empty(0)
-    )
-    row, levels, cells, chance = (
+    none = np.empty(0, dtype=np.int64)
+    nothing = Kept(none, np.empty((0, features), dtype=np.int16), np.empty((0, features)), np.empty(0), none)
+    row, levels, cells, chance, label = (
         np.concatenate([getattr(part, name) for part in (nothing, *parts)]) for name in Kept.__dataclass_fields__
     )
-    return Kept(row, levels, cells, chance).take(np.argsort(row, kind="stable"))
+    return Kept(row, levels, cells, chance, label).take(np.argsort(row, kind="stable"))

@@ -76,7 +76,7 @@ def choose(
     chosen = _greedy(features, present, worth, size, distance / max(size - 1, 1))
     if size < pool.shape[1]:
         _swap(features, present, worth, chosen, distance / max(size - 1, 1))
-    return _reading_order(features, worth, chosen, distance)
+    return reading_order(features, worth, chosen, distance)
 
 
 def _greedy(
@@ -92,7 +92,7 @@ def _greedy(
         found = free[rows, best]
         chosen[found, place] = best[found]
         free[rows, best] = False
-        apart += np.where(found[:, None], _distances(features, best), 0.0)
+        apart += np.where(found[:, None], distances_to(features, best), 0.0)
     return chosen
 
 
@@ -103,12 +103,12 @@ def _swap(features: np.ndarray, present: np.ndarray, worth: np.ndarray, chosen: 
     free, apart = present.copy(), np.zeros(worth.shape)
     for place in range(chosen.shape[1]):
         free[rows[full], chosen[full, place]] = False
-        apart += _distances(features, chosen[:, place])
+        apart += distances_to(features, chosen[:, place])
     for _ in range(SWAP_PASSES):
         before = chosen.copy()
         for place in range(chosen.shape[1]):
             old = chosen[:, place]
-            rest = apart - _distances(features, old)
+            rest = apart - distances_to(features, old)
             gain = worth + 2 * pull * rest
             best = np.where(free, gain, -np.inf).argmax(axis=1)
             better = full & free[rows, best] & (gain[rows, best] > gain[rows, old] + 1e-12)
@@ -116,12 +116,12 @@ def _swap(features: np.ndarray, present: np.ndarray, worth: np.ndarray, chosen: 
             free[rows[better], best[better]] = False
             new = np.where(better, best, old)
             chosen[:, place] = new
-            apart = np.where(better[:, None], rest + _distances(features, new), apart)
+            apart = np.where(better[:, None], rest + distances_to(features, new), apart)
         if (before == chosen).all():
             break
 
 
-def _reading_order(
+def reading_order(
     features: np.ndarray, worth: np.ndarray, chosen: np.ndarray, distance: float
 ) -> Int64[np.ndarray, "rows size"]:
     """Return each set in the order to read it: the best first, then each the best beside those before it."""
@@ -136,11 +136,11 @@ def _reading_order(
         best = gain.argmax(axis=1)
         order[:, rank] = np.where(free[rows[:, 0], best], chosen[rows[:, 0], best], -1)
         free[rows[:, 0], best] = False
-        apart += _distances(members, best)
+        apart += distances_to(members, best)
     return order
 
 
-def _distances(features: np.ndarray, place: np.ndarray) -> Float64[np.ndarray, "rows pool"]:
+def distances_to(features: np.ndarray, place: np.ndarray) -> Float64[np.ndarray, "rows pool"]:
     """Return the share of features in which each candidate differs from the one at a place of its row's pool."""
     rows = np.arange(features.shape[1])
     differing = np.zeros(features.shape[1:], dtype=np.uint8 if len(features) < 256 else np.uint16)

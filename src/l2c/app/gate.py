@@ -1,0 +1,170 @@
+"""The gate at the door: the privacy policy that a caller asks for, checked, and as the release needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from l2c.app.audit import population_of
+from l2c.core.layout import Layout, places
+from l2c.core.schema import Schema
+from l2c.errors import InputError
+from l2c.release.policy import Count, Crowd, Policy, Scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gate:
+    """A privacy policy that every released class keeps, or the row is withheld.
+
+    A class is the counterfactuals that agree, by level, on the schema's quasi-identifiers, and on the predicted class.
+
+    Parameters
+    ----------
+    k
+        The least number of counterfactuals in a class, or of people.
+    l
+        The least number of different values of every sensitive feature in a class.
+    t
+        The most that a class may differ from its set, or from the release, in a sensitive feature: the earth mover's
+        distance from 0 to 1, as in the audit.
+    population, k_map
+        Rows that an attacker may hold, with the quasi-identifying columns at least; and of how many of them a class
+        must not be told apart: one that matches none, or at least `k_map`, passes.
+    scope
+        Whether the policy holds in every input's `set`, or in the whole `release`. What a row gets then depends on the
+        other rows of the batch.
+    count
+        Whether k counts `samples` or `people`, that is different input rows; people need the scope of a release.
+    generalise
+        Whether a row that cannot keep the policy is told in coarser levels of the quasi-identifiers, instead of being
+        withheld.
+
+    Raises
+    ------
+    InputError
+        With every problem at once, if it cannot be asked for.
+
+    Examples
+    --------
+    >>> Gate(k=5, l=2).sentence
+    'every class of a set has at least 5 counterfactuals and 2 values of every sensitive feature'
+    >>> Gate(k=0, count="people")
+    Traceback (most recent call last):
+    l2c.errors.InputError: 2 problems:
+      - k must be at least 1, not 0
+      - a set belongs to one person: count='people' needs scope='release'
+    """
+
+    k: int = 2
+    l: int | None = None  # noqa: E741  # its name in the literature
+    t: float | None = None
+    population: Any = None
+    k_map: int | None = None
+    scope: Scope = "set"
+    count: Count = "samples"
+    generalise: bool = False
+
+    def __post_init__(self) -> None:
+        problems = [*self._problems()]
+        if problems:
+            raise InputError(problems)
+
+    def _problems(self) -> Iterator[str]:
+        for name in ("k", "l", "k_map"):
+            value = getattr(self, name)
+            if value is None and name != "k":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | np.integer):
+                yield f"{name} must be a whole number, not {value!r}"
+            elif value < 1:
+                yield f"{name} must be at least 1, not {value}"
+        if self.t is not None and not (isinstance(self.t, int | float | np.number) and 0 <= self.t <= 1):
+            yield f"t must be between 0 and 1, not {self.t!r}"
+        for name, known in (("scope", get_args(Scope)), ("count", get_args(Count))):
+            if getattr(self, name) not in known:
+                yield f"{name} must be {' or '.join(map(repr, known))}, not {getattr(self, name)!r}"
+        if self.count == "people" and self.scope == "set":
+            yield "a set belongs to one person: count='people' needs scope='release'"
+        if (self.population is None) != (self.k_map is None):
+            given, lacking = ("k_map", "population") if self.population is None else ("population", "k_map")
+            yield f"{given} says nothing without {lacking}: give both"
+
+    def problems(self, schema: Schema, n: object, *, stream: bool = False) -> Iterator[str]:
+        """Yield why this policy cannot be kept for sets of n under a schema.
+
+        Parameters
+        ----------
+        stream
+            Whether the rows come one batch after another, with no end in sight.
+        """
+        roles = [feature.role for feature in schema.features]
+        if "quasi" not in roles:
+            yield (
+                "the gate needs to know by what people can be linked, and no feature has the role 'quasi': declare "
+                "what others may know of a person, as Schema.infer(..., quasi=['age', 'job']) or role = \"quasi\" in "
+                "the schema"
+            )
+        asked = [f"{name} = {value:g}" for name in ("l", "t") if (value := getattr(self, name)) is not None]
+        if asked and "sensitive" not in roles:
+            yield f"the gate's {' and '.join(asked)} is about sensitive features, and none has the role 'sensitive'"
+        if self.scope == "set" and isinstance(n, int | np.integer) and n < self.k:
+            yield f"n = {n} is less than the gate's k = {self.k}: a set of {n} cannot hold a class of {self.k}"
+        if stream and self.scope == "release":
+            yield "the gate's scope is a release, and a stream has no end: use scope='set', or explain the rows at once"
+
+    def policy(self, layout: Layout) -> Policy:
+        """Return the policy as the release keeps it, over these levels.
+
+        Raises
+        ------
+        InputError
+            If no class could ever have so many values of a sensitive feature.
+        """
+        few = [
+            f"the gate's l = {self.l}: {layout.schema.names[i]!r} has only {layout.axes[i].size} levels"
+            for i in places(layout, "sensitive")
+            if self.l is not None and layout.axes[i].size < self.l
+        ]
+        if few:
+            raise InputError(few)
+        return Policy(
+            layout,
+            int(self.k),
+            self.l,
+            self.t,
+            self.k_map,
+            self._crowd(layout),
+            self.scope,
+            self.count,
+            self.generalise,
+        )
+
+    def _crowd(self, layout: Layout) -> Crowd | None:
+        if self.population is None:
+            return None
+        cells = population_of(self.population, layout)
+        return Crowd(layout.levels(cells)[:, places(layout, "quasi")])
+
+    @property
+    def sentence(self) -> str:
+        """The policy in words."""
+        where = "a set" if self.scope == "set" else "the release"
+        members = "counterfactuals" if self.count == "samples" else "people"
+        parts = [f"at least {self.k} {members}"]
+        if self.l is not None:
+            parts.append(f"{self.l} values of every sensitive feature")
+        told = f"every class of {where} has {' and '.join(parts)}"
+        if self.t is not None:
+            told += f", differs by at most {self.t:g} from {'its set' if self.scope == 'set' else where}"
+        if self.k_map is not None:
+            told += f", matches no row of the population or at least {self.k_map}"
+        return told
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the policy as plain data for a file's notes; of a population, how many rows it has."""
+        data = {name: getattr(self, name) for name in ("k", "l", "t", "k_map", "scope", "count", "generalise")}
+        data = {name: value for name, value in data.items() if value is not None}
+        return data if self.population is None else data | {"population": len(self.population)}

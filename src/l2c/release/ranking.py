@@ -1,0 +1,28 @@
+"""The places of counterfactuals in their rows' sets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Int64
+
+from l2c.core.explanation import Released
+from l2c.core.types import Mask
+
+
+def ranks(row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
+    """Return the place of each counterfactual in its row's set, from 1 on; rows stand together."""
+    return np.arange(1, len(row) + 1) - np.searchsorted(row, row, side="left")
+
+
+def only(released: Released, which: Mask) -> Released:
+    """Return the release with some of its counterfactuals alone, ranked anew."""
+    long = ("row", "levels", "cells", "chance", "predicted", "cost", "valid")
+    return replace(
+        released,
+        rank=ranks(released.row[which]),
+        measured=None if released.measured is None else released.measured.of_found(which),
+        share_valid=None if released.share_valid is None else released.share_valid[which],
+        **{name: getattr(released, name)[which] for name in long},
+    )
