@@ -215,6 +215,22 @@ def test_a_row_all_of_whose_classes_are_known_is_withheld_with_the_reason():
     assert "no class of them matches none or at least 3000 rows of the population" in found.outcomes[0].sentence
 
 
+def test_a_row_whose_classes_are_larger_than_a_set_is_withheld_with_the_reason():
+    found = desk().explain(refused(1), 4, gate=l2c.Gate(k=1, l=4), reasons=False, max_changes=2, tries=4000)
+    told = {outcome.sentence.split("found, ")[-1].split(";")[0] for outcome in found.outcomes if outcome.found < 4}
+    assert told <= {
+        "but a class of them that keeps the policy (k = 1, l = 4) is larger than the set",
+        "but no class of 1 of them has 4 values of every sensitive feature",
+    }
+    assert broken(found, l2c.Gate(k=1, l=4)) == []
+
+
+def test_a_row_that_time_was_too_short_for_is_told_so(monkeypatch):
+    monkeypatch.setattr("l2c.app.explainer._clock", lambda _: lambda: True)
+    found = desk().explain(refused(3), 60, gate=l2c.Gate(k=60), reasons=False)
+    assert all(outcome.sentence.endswith("the time budget ended") for outcome in found.outcomes)
+
+
 def test_a_row_for_which_the_policy_leaves_some_is_partial():
     found = desk().explain(refused(4), 200, gate=l2c.Gate(k=12, l=3), tries=6000, reasons=False)
     assert {outcome.status for outcome in found.outcomes} <= {"found", "partial", "withheld"}

@@ -165,6 +165,7 @@ class Gate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the policy as plain data for a file's notes; of a population, how many rows it has."""
-        data = {name: getattr(self, name) for name in ("k", "l", "t", "k_map", "scope", "count", "generalise")}
-        data = {name: value for name, value in data.items() if value is not None}
+        numbers = {name: int(value) for name in ("k", "l", "k_map") if (value := getattr(self, name)) is not None}
+        data: dict[str, Any] = {**numbers, **({} if self.t is None else {"t": float(self.t)})}
+        data |= {"scope": self.scope, "count": self.count, "generalise": bool(self.generalise)}
         return data if self.population is None else data | {"population": len(self.population)}
