@@ -82,10 +82,9 @@ def _of_torch(model: TorchModel, layout: Layout) -> Twin | None:
     linear = len(layers) == 1 and model.outputs == "logits"
     weights, mean, scale = _places(model, layout, first.weight.numpy().T)
     bias = np.zeros(first.out_features, dtype=np.float32) if first.bias is None else first.bias.numpy()
-    numeric = _takes_numbers(layout)
-    return Twin(
-        layout, weights, numeric, mean[layout.owner], scale[layout.owner], bias, _scores(model, rest), CLOSE_NETWORK
-    )
+    mean, scale, numeric = mean[layout.owner], scale[layout.owner], _takes_numbers(layout)
+    scores = _of_both if linear else _scores(model, rest)
+    return Twin(layout, weights, numeric, mean, scale, bias, scores, CLOSE_NETWORK)
 
 
 def _of_both(sums: Any) -> np.ndarray:
