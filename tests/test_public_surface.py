@@ -22,6 +22,7 @@ DESIGNED = {
     "Explanations": {
         "anonymise",
         "to_frame",
+        "representatives",
         "outcomes",
         "scores",
         "write",
@@ -69,11 +70,13 @@ ARGUMENTS = {
         "frame", "target", "immutable", "rises", "falls", "rules", "quasi", "sensitive", "ordinal", "bins", "costs",
         "limits",
     ],
-    "L2C.fit": ["self", "frame", "model", "schema", "threshold", "desired", "seed", "dev", "progress"],
+    "L2C.fit": [
+        "self", "frame", "model", "schema", "threshold", "desired", "seed", "dev", "release", "key", "progress",
+    ],
     "Explainer.explain": [
         "self", "frame", "n", "seed", "desired", "desired_proba", "lock", "permit", "forbid", "where", "max_changes",
         "min_sparsity", "max_cost", "limits", "robust", "gate", "plausibility", "select", "pool", "tries", "seconds",
-        "reasons", "progress",
+        "reasons", "release", "no_copies", "progress",
     ],
     "Explanations.scores": ["self", "reference", "held_out"],
     "Explanations.write": ["self", "path"],

@@ -13,6 +13,7 @@ from l2c.adapters import datasets
 from l2c.adapters.models import HttpModel, OnnxModel, TorchModel
 from l2c.adapters.models.discretised import DiscretisedModel, LevelInput, discretised
 from l2c.adapters.models.one_hot_input import OneHotInput
+from l2c.adapters.private_edges import PrivateEdges, private_edges
 from l2c.adapters.settings import read_schema, write_schema
 from l2c.app.audit import Anonymised, AuditReport, anonymise_frame, audit_frame
 from l2c.app.explainer import Explainer, load
@@ -48,6 +49,7 @@ __all__ = [
     "OneHotInput",
     "OnnxModel",
     "Outcome",
+    "PrivateEdges",
     "Reason",
     "Recheck",
     "Relaxation",
@@ -61,6 +63,7 @@ __all__ = [
     "discretised",
     "errors",
     "load",
+    "private_edges",
     "read",
     "read_schema",
     "recheck",

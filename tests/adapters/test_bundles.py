@@ -31,7 +31,7 @@ from l2c.adapters.seals import seal, sha256
 from l2c.app.demo import credit_model
 from l2c.errors import OtherModelError, StoredFileError
 
-FILES = ("manifest.json", "schema.toml", "layout.json", "arrays.safetensors")
+FILES = ("manifest.json", "schema.toml", "layout.json", "arrays.safetensors", "secret.safetensors")
 GERMAN = l2c.datasets.load("german")
 APPLICANTS = GERMAN.test[:25]
 QUICK = l2c.L2C(epochs=3, select="first", model_rows=2000)
@@ -210,7 +210,7 @@ def test_loading_and_explaining_need_no_torch(explainer, saved, tmp_path):
     assert same(l2c.read(out), explainer.explain(APPLICANTS, n=7, seed=3))
 
 
-def test_a_bundle_is_four_files_of_text_and_plain_arrays(saved):
+def test_a_bundle_is_files_of_text_and_plain_arrays(saved):
     assert sorted(path.name for path in saved.iterdir()) == sorted(FILES)
     for name in ("manifest.json", "layout.json"):
         json.loads((saved / name).read_text())

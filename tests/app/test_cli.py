@@ -497,3 +497,22 @@ def test_in_a_pipe_the_installed_command_is_silent_but_for_its_answer(folder, tm
     )
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert wrong.stderr == "l2c: --out 'no/found.csv': there is no folder 'no'\n"
+
+
+def test_intervals_and_copies_on_the_command_line(run, folder, tmp_path):
+    l2c.write_schema(l2c.datasets.load("german").domain_schema, tmp_path / "public.toml")
+    bundle, out = tmp_path / "bundle", tmp_path / "found.csv"
+    fitted = run("fit", "--data", "few.csv", "--schema", tmp_path / "public.toml", "--model", MODEL, "--out", bundle,
+                 "--preset", "paper", "--release", "intervals")  # fmt: skip
+    assert fitted.code == 0
+    asked = ("explain", "--bundle", bundle, "--model", MODEL, "--data", "one.csv", "-n", 2, "--out", out)
+    pd.read_csv(folder / "few.csv")[:1].to_csv(folder / "one.csv", index=False)
+    ended = run(*asked, "--release", "intervals", "--json")
+    assert ended.json["notes"]["release"] == "intervals"
+    assert ended.json["notes"]["no_copies"] is True
+    assert set(pd.read_csv(out)["duration"]) <= {"up to 12", "(12, 24]", "over 24"}
+    assert run(*asked, "--release", "intervals", "--copies", "--json").json["notes"].get("no_copies") is None
+    assert run(*asked, "--no-copies", "--json").json["notes"]["no_copies"] is True
+    refused = run(*asked, "--release", "intervals", "--seed", 0)
+    assert refused.code == 1
+    assert "leave it out" in refused.err

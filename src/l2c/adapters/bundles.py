@@ -7,8 +7,9 @@
       schema.toml            the features, as a person reads them
       layout.json            the levels: cut points and representatives
       arrays.safetensors     the networks, the input's scale, the tables of the reference law
+      secret.safetensors     the secret key, and under it the hashes of the training rows; for its owner's eyes
 
-It holds no training row and no pickle.
+It holds no training row and no pickle. Bundles of earlier versions have no secret.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from safetensors.numpy import save as save_arrays
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.seals import seal, sha256, unseal
 from l2c.adapters.settings import dump_schema, parse_schema
+from l2c.core.explanation import Release
 from l2c.core.layout import Layout
 from l2c.engine import reference
 from l2c.engine.dial import Dial
@@ -36,19 +38,31 @@ from l2c.engine.networks import from_arrays, to_arrays
 from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
 from l2c.errors import L2CError, StoredFileError
+from l2c.release.secret import Secret
 
 KIND = "l2c bundle"
 MANIFEST = "manifest.json"
 FILES = ("schema.toml", "layout.json", "arrays.safetensors")
+SECRET = "secret.safetensors"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
-    """All that an explainer needs beside the model itself."""
+    """All that an explainer needs beside the model itself.
+
+    Parameters
+    ----------
+    secret
+        The key and the hashes that keep answers private; None in bundles of earlier versions.
+    release
+        What the explainer was fitted for: with `intervals` nothing in it depends on more than public intervals.
+    """
 
     counterer: Counterer
     mark: ModelMark
     notes: Mapping[str, Any]
+    secret: Secret | None = None
+    release: Release = "values"
 
 
 def write_bundle(bundle: Bundle, folder: Path) -> None:
@@ -61,6 +75,7 @@ def write_bundle(bundle: Bundle, folder: Path) -> None:
     try:
         fresh.mkdir()
         for name, content in contents.items():
+            (fresh / name).touch(mode=0o600 if name == SECRET else 0o666)
             (fresh / name).write_bytes(content)
         _swap(folder, fresh, old)
     finally:
@@ -74,7 +89,7 @@ def _is_replaceable(folder: Path) -> bool:
         kind = json.loads((folder / MANIFEST).read_bytes())["kind"] if names else KIND
     except (OSError, ValueError, TypeError, KeyError):
         return False
-    return bool(kind == KIND) and names <= {MANIFEST, *FILES}
+    return bool(kind == KIND) and names <= {MANIFEST, SECRET, *FILES}
 
 
 def _swap(folder: Path, fresh: Path, old: Path) -> None:
@@ -94,7 +109,7 @@ def _swap(folder: Path, fresh: Path, old: Path) -> None:
 def read_bundle(folder: Path) -> Bundle:
     """Return the bundle in a folder, or raise if it is damaged, foreign or of another version."""
     manifest = unseal(KIND, _read(folder / MANIFEST), str(folder / MANIFEST))
-    contents = {name: _read(folder / name) for name in FILES}
+    contents = {name: _read(folder / name) for name in {*FILES, *(manifest["files"].keys() & {SECRET})}}
     for name, content in contents.items():
         if sha256(content) != manifest["files"].get(name):
             raise StoredFileError(f"{folder / name} was altered: its content does not match the manifest")
@@ -120,11 +135,15 @@ def _contents(bundle: Bundle) -> dict[str, bytes]:
         "layout.json": json.dumps(counterer.layout.to_dict(), indent=1).encode(),
         "arrays.safetensors": save_arrays(arrays),
     }
+    if bundle.secret is not None:
+        key = np.frombuffer(bundle.secret.key, dtype=np.uint8)
+        contents[SECRET] = save_arrays({"key": key, "hashes": bundle.secret.hashes})
     manifest = {
         "files": {name: sha256(content) for name, content in contents.items()},
         "model": bundle.mark.to_dict(),
         "recipe": {name: getattr(counterer.recipe, name) for name in Recipe.__dataclass_fields__},
         "notes": dict(bundle.notes),
+        "release": bundle.release,
     }
     return contents | {MANIFEST: seal(KIND, manifest).encode()}
 
@@ -140,7 +159,14 @@ def _assembled(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Bu
     balance, half, full = arrays["selection"].tolist()
     laws = tuple(reference.from_arrays(f"law.{index}", arrays) for index in range(len(mark.classes)))
     counterer = Counterer(layout, recipe, encoder, *networks, laws, balance, Dial(half, full))
-    return Bundle(counterer, mark, manifest["notes"])
+    return Bundle(counterer, mark, manifest["notes"], _secret(contents.get(SECRET)), manifest.get("release", "values"))
+
+
+def _secret(content: bytes | None) -> Secret | None:
+    if content is None:
+        return None
+    arrays = load_arrays(content)
+    return Secret(arrays["key"].tobytes(), arrays["hashes"])
 
 
 def _read(path: Path) -> bytes:

@@ -26,7 +26,7 @@ from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.seals import seal, sha256, unseal
 from l2c.core.explanation import Measured, Outcome, Reason, Released
 from l2c.core.goal import Goal
-from l2c.core.layout import Layout
+from l2c.core.layout import Layout, interval_texts
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Label
 from l2c.errors import L2CError, StoredFileError
@@ -35,7 +35,7 @@ KIND = "l2c found"
 KEY = b"l2c"
 COLUMNS = (
     "row", "rank", "index", "prediction", "probability", "cost", "status", "sentence", "tries", "valid", "reason",
-    "desired", "accepted", "low", "high",
+    "desired", "accepted", "low", "high", "share_valid",
 )  # fmt: skip
 
 
@@ -60,6 +60,8 @@ def long_frame(features: Any, released: Released, index: Sequence[object] | None
         after: dict[str, Any] = {"prediction": labels, "probability": released.chance, "cost": released.cost}
     else:
         after = {"prediction": released.measured.after, "cost": released.cost}
+    if released.share_valid is not None:
+        after["share_valid"] = released.share_valid
     return frames.decorate(features, before, after)
 
 
@@ -81,6 +83,8 @@ def write(
     """
     schema = released.layout.schema
     table = _stacked(frame, features)
+    if released.share_valid is not None:
+        table = _with_intervals(table, released)
     order = np.lexsort((np.concatenate([np.zeros(len(released.factual), int), released.rank]), _rows(released)))
     own = _own_names(schema)
     for name, column in _bookkeeping(released, index).items():
@@ -95,6 +99,7 @@ def write(
         "margin": released.goal.margin,
         "coarse": None if released.coarse is None else released.coarse.tolist(),
         "notes": dict(notes),
+        "release": "values" if released.share_valid is None else "intervals",
         "rows": _digest(table),
     }
     table = table.replace_schema_metadata({KEY: seal(KIND, metadata).encode()})
@@ -130,11 +135,15 @@ def _opened(path: Path) -> tuple[pa.Table, dict[str, Any]]:
 
 def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[str, Any]) -> Record:
     own = _own_names(layout.schema)
+    intervals = data.get("release") == "intervals"
+    if intervals:
+        table = _without_intervals(table, layout.schema)
     kept = {name: table.column(own[name]) for name in COLUMNS if own[name] in table.column_names}
     original = pc.equal(kept["rank"], 0)
     people, found = table.filter(original), table.filter(pc.invert(original))
     of_people = {name: people.column(own[name]).to_pylist() for name in kept}
-    row, rank, chance, cost = (found.column(own[name]).to_numpy() for name in ("row", "rank", "probability", "cost"))
+    numbers = ("row", "rank", "probability", "cost", "share_valid")[: 4 + intervals]
+    row, rank, chance, cost, *share = (found.column(own[name]).to_numpy() for name in numbers)
     frame = from_arrow(people, shape)
     cells = _cells(from_arrow(found, shape), layout) if len(row) else np.empty((0, len(layout.axes)))
     mark = ModelMark.from_dict(layout, data["model"])
@@ -146,7 +155,7 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
         layout=layout,
         classes=mark.classes,
         asked=data["asked"],
-        factual=frames.read(frame, layout.schema).cells,
+        factual=_factual(frame, layout.schema, of_people["status"]),
         current=_told_classes(mark, of_people["prediction"]),
         desired=_indices(mark.classes, of_people["desired"]),
         goal=replace(_goal(of_people, len(mark.classes)), threshold=mark.threshold, margin=data.get("margin", 0.0)),
@@ -160,9 +169,57 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
         cost=cost,
         valid=np.ones(len(row), dtype=bool),
         measured=None if mark.wanted is None else Measured(_numbers(of_people["prediction"]), _numbers(seen)),
+        share_valid=share[0] if intervals else None,
         coarse=None if data.get("coarse") is None else np.array(data["coarse"], dtype=np.int64),
     )
     return Record(released, frame, of_people.get("index"), mark, data["notes"])
+
+
+def _factual(frame: Any, schema: Schema, statuses: Sequence[str]) -> Cells:
+    """Return the input rows; one that could not be read is all NaN, whatever stands in its place."""
+    cells = frames.read(frame, schema).cells
+    cells[[status == "bad_input" for status in statuses]] = np.nan
+    return cells
+
+
+def _with_intervals(table: pa.Table, released: Released) -> pa.Table:
+    """Return input rows and counterfactuals with the interval of each number, and beside it what stands for it.
+
+    Of an input row that could not be read there is nothing to tell.
+    """
+    layout, beside = released.layout, _representative_names(released.layout.schema)
+    known = ~np.isnan(released.factual).all(axis=1)
+    levels = np.concatenate([layout.levels(np.where(known[:, None], released.factual, 0.0)), released.levels])
+    told = np.concatenate([known, np.ones(len(released.levels), dtype=bool)])
+    names: list[str] = []
+    columns: list[Any] = []
+    for name in table.column_names:
+        column = table.column(name)
+        if name in beside:
+            texts = list(interval_texts(layout.axes[layout.schema.index(name)]))
+            places = zip(levels[:, layout.schema.index(name)].tolist(), told.tolist(), strict=True)
+            words = pa.array([texts[level] if known else None for level, known in places], pa.string())
+            names, columns = [*names, name], [*columns, words]
+        names, columns = [*names, beside.get(name, name)], [*columns, column]
+    return pa.table(columns, names)
+
+
+def _without_intervals(table: pa.Table, schema: Schema) -> pa.Table:
+    """Return a stored table with what stands for each number alone."""
+    beside = {shown: name for name, shown in _representative_names(schema).items()}
+    kept = [name for name in table.column_names if name not in beside.values()]
+    return table.select(kept).rename_columns([beside.get(name, name) for name in kept])
+
+
+def _representative_names(schema: Schema) -> dict[str, str]:
+    """Return under what name the representative of each numeric feature stands."""
+    taken, names = {*schema.names, *_own_names(schema).values()}, {}
+    for feature in schema.features:
+        if feature.numeric:
+            names[feature.name] = f"{feature.name}.representative"
+            while names[feature.name] in taken:
+                names[feature.name] += "_"
+    return names
 
 
 def _goal(of_people: Mapping[str, list[Any]], classes: int) -> Goal:
@@ -201,6 +258,8 @@ def _bookkeeping(released: Released, index: Sequence[object] | None) -> dict[str
         columns["index"] = _row_labels([*index, *(index[row] for row in released.row)])
     wanted, goal = released.desired[released.row], released.goal
     reasons = [outcome.reason and json.dumps(outcome.reason.to_dict()) for outcome in released.outcomes]
+    if released.share_valid is not None:
+        columns["share_valid"] = pa.array([*([None] * people), *released.share_valid], pa.float64())
     return columns | {
         "prediction": _predictions(released),
         "cost": pa.array([*([None] * people), *released.cost], pa.float64()),

@@ -143,7 +143,9 @@ def audit_released(
     """
     layout, classes = released.layout, released.classes
     words = tuple(str(label) for label in classes)
-    samples = Samples(layout, released.levels, released.cells, released.predicted, words, released.row)
+    # Of an interval release an attacker sees no value.
+    cells = released.cells if released.share_valid is None else None
+    samples = Samples(layout, released.levels, cells, released.predicted, words, released.row)
     if released.coarse is not None:
         if population is not None or training is not None:
             raise InputError(

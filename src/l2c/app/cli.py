@@ -19,6 +19,7 @@ from l2c.app import service
 from l2c.app.audit import audit_file
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress as Report
+from l2c.core.explanation import Release
 from l2c.engine.recipe import Strategy
 from l2c.errors import L2CError
 from l2c.evaluate.requirement import parse_requirement
@@ -156,6 +157,9 @@ def fit(
         int | None,
         typer.Option(min=0, help="The most rows that a model without gradient is asked about to be learned from."),
     ] = None,
+    release: Annotated[
+        Release, typer.Option(help="Learn for interval releases, from nothing but public intervals.")
+    ] = "values",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -163,7 +167,7 @@ def fit(
     with _progress("learning", quiet=as_json) as (report,):
         explainer = service.fit_bundle(
             data, schema, model, out, preset=preset, seed=seed, threshold=threshold, desired=desired_range,
-            model_rows=model_rows, progress=report,
+            model_rows=model_rows, release=release, progress=report,
         )  # fmt: skip
     if as_json:
         _print_json({"bundle": str(out), **explainer.bundle.notes})
@@ -206,6 +210,15 @@ def explain(
     robust_margin: Annotated[
         float | None, typer.Option(help="How far beyond the decision the probability must be, such as 0.1.")
     ] = None,
+    release: Annotated[
+        Release, typer.Option(help="Tell numbers as values, or as intervals over public edges.")
+    ] = "values",
+    no_copies: Annotated[
+        bool | None,
+        typer.Option(
+            "--no-copies/--copies", help="Hold back what equals a training row by level; intervals do so by default."
+        ),
+    ] = None,
     k: Annotated[int | None, typer.Option(help="The least size of a class that is released: a gate.")] = None,
     l: Annotated[  # noqa: E741
         int | None, typer.Option("--l", help="The gate's least number of values of every sensitive feature in a class.")
@@ -218,7 +231,9 @@ def explain(
     generalise: Annotated[
         bool, typer.Option("--generalise", help="Tell in coarser levels what would be withheld.")
     ] = False,
-    seed: Seed = 0,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Decides the draws, by default 0; not for intervals.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find counterfactuals for every row of a file."""
@@ -245,6 +260,8 @@ def explain(
             tries=tries,
             seconds=seconds,
             robust_margin=robust_margin,
+            release=release,
+            no_copies=no_copies,
             gate=gate,
             progress=report,
         )

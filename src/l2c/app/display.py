@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from l2c.core.explanation import Released
-from l2c.core.layout import Layout
+from l2c.core.layout import Layout, interval_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,11 @@ def sheet(released: Released, row: int, ranks: int) -> Sheet:
     """Return one row with its first counterfactuals beside it."""
     chosen = np.flatnonzero(released.row == row)[:ranks]
     own = released.factual[row]
+    in_words = value_text if released.share_valid is None else _interval_text
     lines = []
     for i, feature in enumerate(released.layout.schema.features):
         values = [own[i], *released.cells[chosen, i]]
-        cells = (Cell(value_text(released.layout, i, value), _differs(value, own[i])) for value in values)
+        cells = (Cell(in_words(released.layout, i, value), _differs(value, own[i])) for value in values)
         lines.append((feature.title, tuple(cells)))
     now, wanted = (released.classes[index] for index in (released.current[row], released.desired[row]))
     heads = (f"now: {now}", *(f"{rank}: {wanted}" for rank in range(1, len(chosen) + 1)))
@@ -61,6 +62,15 @@ def value_text(layout: Layout, feature: int, value: float) -> str:
         return described.text(int(value))
     digits = max(6, len(str(int(abs(value)))) + 1)
     return f"{int(value):,}" if float(value).is_integer() else f"{value:,.{digits}g}"
+
+
+def _interval_text(layout: Layout, feature: int, value: float) -> str:
+    """Return a cell in words, a number by its interval."""
+    if not layout.schema.features[feature].numeric:
+        return value_text(layout, feature, value)
+    row = np.full((1, len(layout.axes)), np.nan)
+    row[0, feature] = value
+    return list(interval_texts(layout.axes[feature]))[int(layout.levels(row)[0, feature])]
 
 
 def _differs(value: float, other: float) -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from l2c.adapters import frames
 from l2c.adapters.bundles import Bundle, read_bundle, write_bundle
 from l2c.adapters.models.deciding import described
 from l2c.adapters.models.mark import ModelMark
@@ -24,10 +23,12 @@ from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress, answers, pools_from, selection_of
 from l2c.app.gate import Gate
 from l2c.app.judging import Judges
+from l2c.app.people import People
+from l2c.app.privacy import Privacy
 from l2c.app.requests import Request, checked_request
 from l2c.app.versions import versions
 from l2c.core.blackbox import BlackBox, threshold_of
-from l2c.core.explanation import Measured, Released
+from l2c.core.explanation import Measured, Release, Released
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
 from l2c.core.limits import NO_LIMITS, Limits
@@ -35,8 +36,10 @@ from l2c.core.method import Question
 from l2c.core.schema import Schema
 from l2c.core.sight import View
 from l2c.core.types import Cells, Label, Mask, Probabilities
+from l2c.core.whole_bins import over_whole_bins
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError
+from l2c.release.boxes import share_valid
 from l2c.release.explain import Pools
 from l2c.release.gather import with_unreadable
 from l2c.release.policy import Policy
@@ -58,7 +61,7 @@ class Explainer:
     bundle: Bundle
     blackbox: BlackBox
     _model: object = None
-    _fit_rows: Any = None
+    _fit_rows: Any = field(default=None, repr=False)
     _also: tuple[BlackBox, ...] = ()
 
     @property
@@ -85,7 +88,7 @@ class Explainer:
         frame: Any,
         n: int = 100,
         *,
-        seed: int = 0,
+        seed: int | None = None,
         desired: Label | Iterable[Label] | None = None,
         desired_proba: tuple[float, float] | None = None,
         lock: Iterable[str] = (),
@@ -104,6 +107,8 @@ class Explainer:
         tries: int | None = None,
         seconds: float | None = None,
         reasons: bool = True,
+        release: Release = "values",
+        no_copies: bool | None = None,
         progress: Progress | None = None,
     ) -> Explanations:
         """Return counterfactuals for a batch of rows, and an outcome for each.
@@ -119,7 +124,7 @@ class Explainer:
         n
             How many counterfactuals to find for each row.
         seed
-            Decides the draws.
+            Decides the draws; by default 0. In an interval release none may be given.
         desired
             The class to reach, or several of which any will do; by default any other than the row has. Of a model that
             predicts a number, the range (low, high) to reach; by default the one that the explainer was fitted with.
@@ -153,34 +158,69 @@ class Explainer:
             raises a `ModelError`.
         reasons
             Whether to find out, for rows with none or too few, which relaxation of the limits would help.
+        release
+            `values`, or `intervals`: then nothing leaves but levels and intervals over public edges. The rows given
+            are first replaced by what stands for their intervals, and it is these that the answer is about: whether a
+            row has the desired outcome already, what is valid, what a change costs. A caller's exact number comes
+            back nowhere, nor does the rows' own index, and the same generalised question always gets the same
+            answer. The explainer must have been fitted with `release="intervals"`.
+        no_copies
+            Whether nothing leaves that equals a training row in every level; by default so in interval releases.
         progress
             Called with the rows done and the rows there are.
         """
-        reading = frames.read(frame, self.schema)
+        privacy = Privacy(release, no_copies)
+        people = self._people(frame, privacy)
         aimed, desired = aimed_at(self.blackbox, desired)
         wish = {
             "desired": desired, "desired_proba": desired_proba, "lock": lock, "permit": permit, "forbid": forbid,
             "where": where, "max_changes": max_changes, "min_sparsity": min_sparsity, "max_cost": max_cost,
         }  # fmt: skip
         request = checked_request(
-            self.bundle.counterer.recipe, self.classes, self.schema, rows=len(reading.cells), n=n, seed=seed,
+            self.bundle.counterer.recipe, self.classes, self.schema, rows=len(people.cells), n=n, seed=seed,
             tries=tries, seconds=seconds, plausibility=plausibility, select=select, pool=pool, wish=wish,
-            by_row=limits, reasons=reasons, robust=Robust.of(robust), gate=gate,
+            by_row=limits, reasons=reasons, robust=Robust.of(robust), gate=gate, privacy=privacy,
+            refused=self._refused(privacy, seed, seconds),
         )  # fmt: skip
         asked = self._asked(aimed, request, [wish, *(row for row in limits or () if isinstance(row, Mapping))])
+        if privacy.intervals:
+            asked, request = asked._over_intervals(request)
         policy = gate.policy(self.layout) if gate else None
-        readable = np.flatnonzero(~reading.bad_rows)
-        released = asked._released(reading.cells[readable], readable, request, policy, progress)
-        released = with_unreadable(released, readable, _sentences(reading), len(reading.cells))
+        readable = np.flatnonzero(~people.bad_rows)
+        released = asked._released(people.cells[readable], readable, request, policy, progress)
+        if privacy.intervals:
+            conditions = request.conditions(asked.schema, readable)
+            released = replace(released, share_valid=share_valid(released, (aimed, *asked._also), conditions))
+        released = with_unreadable(released, readable, people.sentences, len(people.cells))
         notes = {**request.to_dict(), **described(aimed), "fit": dict(self.bundle.notes), **versions()}
-        features, index = frames.features_of(frame, self.schema), frames.index_of(frame)
         mark = asked.bundle.mark
-        found = Explanations(released, features, index, mark, notes, aimed)
+        found = Explanations(released, people.features, people.index, mark, notes, aimed)
         if not len(found):
             return found
         judges = Judges(asked.blackbox, asked._also)
         released = judges.confirmed(released, found.features(), mark.shape)
         return replace(found, released=released if policy is None else gated(policy, released))
+
+    def _people(self, frame: Any, privacy: Privacy) -> People:
+        if privacy.intervals and self.bundle.release == "intervals":
+            return People.generalised(frame, self.layout, self.bundle.mark.shape)
+        return People.read(frame, self.schema)
+
+    def _refused(self, privacy: Privacy, seed: int | None, seconds: float | None) -> Iterator[str]:
+        remembers, fitted_for = self.bundle.secret is not None, self.bundle.release
+        return privacy.problems(remembers=remembers, fitted_for=fitted_for, seed=seed, seconds=seconds)
+
+    def _over_intervals(self, request: Request) -> tuple[Explainer, Request]:
+        """Return explainer and request with limits that whole intervals keep, and draws that the secret key decides."""
+        standing, problems = over_whole_bins(self.schema.limits, self.layout)
+        request, others = request.over_whole_bins(self.layout)
+        if problems or others:
+            raise InputError([*problems, *others])
+        layout = replace(self.layout, schema=replace(self.schema, limits=standing))
+        bundle = replace(self.bundle, counterer=replace(self.bundle.counterer, layout=layout))
+        secret = self.bundle.secret
+        assert secret is not None  # it was refused otherwise
+        return replace(self, bundle=bundle), replace(request, seed=secret.seed)
 
     def _asked(self, aimed: BlackBox, request: Request, wishes: Sequence[Mapping[str, Any]]) -> Explainer:
         """Return the explainer as one call wants it: with its range, other versions of the model, and a deadline."""
@@ -242,7 +282,9 @@ class Explainer:
         clock = _clock(request.seconds)
         budget = Budget(request.tries, request.patience, clock)
         question = self._question(cells, proba, goal, self.schema, request.limits(readable))
-        pools = self._pools(question, request, budget, policy, lambda: self._view(cells), progress)
+        # A solver settles some rows of a batch, and an interval release may not depend on the batch.
+        sight = None if request.privacy.intervals else lambda: self._view(cells)
+        pools = self._pools(question, request, budget, policy, sight, progress)
         counterer = self.bundle.counterer
         released = pools.release(request.n, selection_of(counterer, request.select, request.plausibility))
         if isinstance(self.blackbox, RangeModel):
@@ -306,6 +348,7 @@ class Explainer:
             pool=request.pool,
             enough=request.n if enough is None else enough,
             also=self._also,
+            banned=self.bundle.secret.copies if self.bundle.secret and request.privacy.without_copies else None,
             dial=request.plausibility,
             seed=request.seed,
             budget=budget,
@@ -338,15 +381,6 @@ def load(folder: str | Path, *, model: object) -> Explainer:
     bundle = read_bundle(Path(folder))
     blackbox = bundle.mark.recognise(model, bundle.counterer.layout, str(folder))
     return Explainer(bundle, blackbox, model)
-
-
-def _sentences(reading: frames.Reading) -> dict[int, str]:
-    """Return what is wrong with each row that cannot be read."""
-    sentences: dict[int, str] = {}
-    for problem in reading.problems:
-        earlier = sentences.get(problem.row)
-        sentences[problem.row] = f"{earlier}; {problem.sentence}" if earlier else problem.sentence
-    return sentences
 
 
 def _clock(seconds: float | None) -> Callable[[], bool]:

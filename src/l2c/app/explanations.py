@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from l2c.adapters import frames, records
+from l2c.adapters.frames.interval_columns import in_words
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.models.mark import ModelMark
 from l2c.app.audit import AuditReport, audit_released
@@ -69,7 +70,9 @@ class Explanations:
 
         Columns: `row` (the position of the input row), `rank` (from 1 on), `index` (the input's own label, where
         it has one), the features in the caller's units and dtypes, `prediction`, `probability` and `cost`. Of a model
-        that predicts a number, `prediction` is that number, and there is no probability. Where a gate may generalise,
+        that predicts a number, `prediction` is that number, and there is no probability. In an interval release a
+        number is its interval, as a text; the answer is the model's for what stands for it (`representatives`), and
+        `share_valid` tells for what share of the box that the intervals span it holds. Where a gate may generalise,
         the quasi-identifiers are texts: a level, or several as one; what was found valid is the row of `features()`.
 
         Parameters
@@ -80,10 +83,20 @@ class Explanations:
             bin, such as a permitted range, holds for the value.
         """
         features = self.features()
-        shown = _in_intervals(features, self.released) if intervals else features
+        if self.released.share_valid is not None:
+            features = in_words(features, self.released.layout, self.released.levels)
+        elif intervals:
+            features = _in_intervals(features, self.released)
         if self.released.coarse is not None:
-            shown = told_coarsely(shown, self.released)
-        return records.long_frame(shown, self.released, self.index)
+            features = told_coarsely(features, self.released)
+        return records.long_frame(features, self.released, self.index)
+
+    def representatives(self) -> Any:
+        """Return `to_frame` with values: in an interval release, the public one that stands for each interval.
+
+        Each was judged by the model, and is valid.
+        """
+        return records.long_frame(self.features(), self.released, self.index)
 
     def features(self) -> Any:
         """Return the counterfactuals' features alone, ready for the model."""

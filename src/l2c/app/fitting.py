@@ -33,7 +33,7 @@ from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
 from l2c.release.explain import Pools, look
 from l2c.release.leads import in_blocks
 from l2c.release.policy import Policy
-from l2c.release.search import Budget, Manner
+from l2c.release.search import Banned, Budget, Manner
 from l2c.release.select import Selection
 from l2c.release.settle import Sight
 
@@ -136,13 +136,16 @@ def fit_method(
     dev: Cells,
     seed: int,
     progress: Progress | None,
+    public: Layout | None = None,
 ) -> tuple[Counterer, str]:
-    """Return the fitted method and a sentence on its training."""
+    """Return the fitted method and a sentence on its training; its levels are the public ones where they are given."""
     asked = blackbox if isinstance(blackbox, Counted) else Counted(blackbox)
     known = Answered.by(asked, fit)
     classes = known.classes
     layout = own_layout(asked.blackbox)
-    if layout is None:
+    if public is not None:
+        layout = public
+    elif layout is None:
         layout = discretise(schema, fit, classes)
     else:
         # Another value of the same bin gets the same answer from such a model.
@@ -161,7 +164,7 @@ def fit_method(
         counterer, sentence = lesson.learn(beta) if lesson else (even, NO_GRADIENT)
         return counterer, _with_total(sentence, lesson, asked)
     tried = held_out.take(np.sort(np.random.default_rng(seed).permutation(len(dev))[:TRIAL_ROWS]))
-    # Where questions are dear, a row that has enough looks no longer than `explain` would let it.
+    # Without a gradient questions will be dear: a row that has enough looks no longer than `explain` would let it.
     patience = None if lesson and lesson.gradient else TRIAL_PATIENCE * TRIAL_POOL
     reference = Reference(fit, classes, dev, held_out.classes)
     judge = lesson.judge if lesson else asked
@@ -374,6 +377,7 @@ def pools_from(
     seed: int,
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
+    banned: Banned | None = None,
     policy: Policy | None = None,
     sight: Sight | None = None,
     progress: Progress | None = None,
@@ -391,6 +395,7 @@ def pools_from(
         enough=enough,
         budget=budget,
         also=also,
+        banned=banned,
         policy=policy,
         sight=sight,
         progress=progress,

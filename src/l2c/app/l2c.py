@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
+
+import numpy as np
 
 from l2c.adapters import frames
 from l2c.adapters.bundles import Bundle
@@ -13,12 +16,16 @@ from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.app.explainer import Explainer
 from l2c.app.fitting import Counted, Progress, fit_method, split_rows
+from l2c.app.people import generalised
 from l2c.app.requests import whole_number_problems
 from l2c.app.versions import versions
+from l2c.core.explanation import Release
 from l2c.core.number_range import NumberRange
 from l2c.core.schema import Schema
+from l2c.engine.discretise import public_layout
 from l2c.engine.recipe import PAPER, Recipe
 from l2c.errors import InputError
+from l2c.release.secret import SECRET_BYTES, Secret
 
 EXAMPLES = 8
 """Rows on which a model is tried before anything else is done."""
@@ -52,6 +59,8 @@ class L2C(Recipe):
         desired: tuple[float | None, float | None] | None = None,
         seed: int = 0,
         dev: Any = None,
+        release: Release = "values",
+        key: bytes | None = None,
         progress: Progress | None = None,
     ) -> Explainer:
         """Return an explainer for a model, learned from training rows.
@@ -76,25 +85,40 @@ class L2C(Recipe):
         dev
             Rows that choose the checkpoint; by default a fifth of the training rows, which then are not learned
             from.
+        release
+            With `intervals`, the explainer may speak in intervals over public edges: every row is replaced by what
+            stands for its intervals before anything is learned from it, so that no exact number of anyone has a part
+            in what is learned. Every number then needs edges that the schema gives.
+        key
+            The secret of the bundle, 32 bytes; by default the operating system draws it. It decides the draws of
+            interval releases, and hides the hashes of the training rows that copies are told by.
         progress
             Called after each epoch with the epochs done and the most there can be; while a model without a gradient
             is asked for its answers, with the rows asked and the most there will be.
         """
         problems = list(whole_number_problems(("seed", seed, 0)))
+        if release not in get_args(Release):
+            problems.append(f"release must be 'values' or 'intervals', not {release!r}")
+        if key is not None and not (isinstance(key, bytes) and len(key) == SECRET_BYTES):
+            problems.append(f"key must be {SECRET_BYTES} bytes, such as secrets.token_bytes({SECRET_BYTES})")
         if problems:
             raise InputError(problems)
         seed = int(seed)
         cells = frames.strict(frames.read(frame, schema))
+        rows = cells if dev is None else frames.strict(frames.read(dev, schema))
+        public = public_layout(schema) if release == "intervals" else None
+        if public is not None:
+            cells, rows = generalised(public, cells), generalised(public, rows)
         shape = frames.shape_of(frame, schema)
         wanted = None if desired is None else NumberRange.of(desired)
         blackbox = decided(model, shape, cells[:EXAMPLES], threshold=threshold, wanted=wanted)
-        fit, held_out = split_rows(cells, seed) if dev is None else (cells, frames.strict(frames.read(dev, schema)))
+        fit, held_out = split_rows(cells, seed) if dev is None else (cells, rows)
         if isinstance(blackbox, RangeModel):
             blackbox = blackbox.in_units_of(fit)
         probe_steadiness(blackbox, cells[:EXAMPLES])
         recipe = Recipe(**{name: getattr(self, name) for name in Recipe.__dataclass_fields__})
         asked = Counted(blackbox)
-        counterer, training = fit_method(recipe, schema, asked, fit, held_out, seed, progress)
+        counterer, training = fit_method(recipe, schema, asked, fit, held_out, seed, progress, public)
         notes = {
             "training": training,
             "seed": seed,
@@ -105,4 +129,6 @@ class L2C(Recipe):
             **versions(),
         }
         mark = ModelMark.of(blackbox, shape, counterer.layout)
-        return Explainer(Bundle(counterer, mark, notes), blackbox, model, shape.build(fit))
+        levels = counterer.layout.levels(np.concatenate([fit, held_out]))
+        secret = Secret.of(levels, secrets.token_bytes(SECRET_BYTES) if key is None else key)
+        return Explainer(Bundle(counterer, mark, notes, secret, release), blackbox, model, shape.build(fit))

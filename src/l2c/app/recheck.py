@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from l2c.adapters import frames
+from l2c.adapters.frames.interval_columns import in_words
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.app.aims import version_of
@@ -122,7 +123,10 @@ class Recheck:
         after: dict[str, Any] = {"prediction": list(self.prediction), "probability": self.chance, "holds": self.holds}
         if released.measured is not None:
             del after["probability"]
-        return frames.decorate(self.found.features(), before, after)
+        features = self.found.features()
+        if released.share_valid is not None:
+            features = in_words(features, released.layout, released.levels)
+        return frames.decorate(features, before, after)
 
     def lost(self) -> Any:
         """Return the rows of `to_frame` that no longer hold."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 import numpy as np
 
 from l2c.app.aims import NOT_ROBUST, Robust
 from l2c.app.gate import Gate
+from l2c.app.privacy import OPEN, Privacy
 from l2c.core.blackbox import decide
+from l2c.core.conditions import Condition
 from l2c.core.goal import Goal
+from l2c.core.layout import Layout
 from l2c.core.limits import NO_LIMITS, Limits
 from l2c.core.schema import Schema
 from l2c.core.types import Label, Mask, Probabilities
+from l2c.core.whole_bins import over_whole_bins
 from l2c.engine.recipe import Recipe, Strategy
 from l2c.errors import InputError, nearest
 
@@ -67,6 +71,8 @@ class Request:
         Whether to find out what would help the rows that got too few.
     robust
         What counterfactuals must withstand.
+    privacy
+        What may leave.
     gate
         The privacy policy that every released class keeps.
     """
@@ -83,14 +89,17 @@ class Request:
     by_row: Mapping[int, Wish]
     reasons: bool
     robust: Robust = NOT_ROBUST
+    privacy: Privacy = OPEN
     gate: Gate | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return what decides the answer, for a file's notes."""
         names = ("seed", "tries", "seconds", "plausibility", "select", "pool")
-        data = {name: getattr(self, name) for name in names}
+        # In an interval release what decides the draws is secret.
+        data = {name: getattr(self, name) for name in names if not (name == "seed" and self.privacy.intervals)}
         data |= {"limits": self.wish.limits.to_dict()} if self.wish.limits else {}
-        return data | self.robust.to_dict() | ({"gate": self.gate.to_dict()} if self.gate else {})
+        data |= {"gate": self.gate.to_dict()} if self.gate else {}
+        return data | self.robust.to_dict() | self.privacy.to_dict()
 
     def limits(self, readable: np.ndarray) -> list[tuple[Limits, Mask]]:
         """Return the limits, each with the rows that it is for, among those that could be read."""
@@ -100,6 +109,22 @@ class Request:
             if wish.limits:
                 same.setdefault(repr(wish.limits), (wish.limits, []))[1].append(row)
         return asked + [(limits, np.isin(readable, rows)) for limits, rows in same.values()]
+
+    def conditions(self, schema: Schema, readable: np.ndarray) -> list[tuple[Condition, Mask]]:
+        """Return all conditions, each with the rows that it is for, among those that could be read."""
+        everyone = np.ones(len(readable), dtype=bool)
+        asked = [(schema.limits, everyone), *self.limits(readable)]
+        return [(condition, rows) for limits, rows in asked for condition in limits.conditions(schema.features)]
+
+    def over_whole_bins(self, layout: Layout) -> tuple[Request, list[str]]:
+        """Return the request with limits that whole bins keep, and what is wrong with those that cannot be."""
+        limits, problems = over_whole_bins(self.wish.limits, layout)
+        by_row = {}
+        for row, wish in self.by_row.items():
+            own, wrong = over_whole_bins(wish.limits, layout)
+            by_row[row] = replace(wish, limits=own)
+            problems += [f"limits of row {row}: {problem}" for problem in wrong]
+        return replace(self, wish=replace(self.wish, limits=limits), by_row=by_row), problems
 
     def stacks(self, schema: Schema, readable: np.ndarray) -> list[tuple[Limits, ...]]:
         """Return all limits of each row that could be read: the schema's, the call's, its own."""
@@ -139,7 +164,7 @@ def checked_request(
     *,
     rows: int,
     n: int,
-    seed: int,
+    seed: int | None,
     tries: int | None,
     seconds: float | None,
     plausibility: float | None,
@@ -149,12 +174,15 @@ def checked_request(
     by_row: Sequence[Mapping[str, Any] | Limits | None] | None,
     reasons: bool,
     robust: Robust = NOT_ROBUST,
+    privacy: Privacy = OPEN,
+    refused: Iterable[str] = (),
     gate: Gate | None = None,
 ) -> Request:
-    """Return the request, or raise with every problem in it."""
-    counts: list[tuple[str, object, int]] = [("n", n, 1), ("seed", seed, 0)]
-    counts += [(name, given, 1) for name, given in (("tries", tries), ("pool", pool)) if given is not None]
-    problems = [*whole_number_problems(*counts)]
+    """Return the request, or raise with every problem in it and with what was refused before."""
+    counts: list[tuple[str, object, int]] = [("n", n, 1)]
+    others = (("seed", seed, 0), ("tries", tries, 1), ("pool", pool, 1))
+    counts += [(name, given, least) for name, given, least in others if given is not None]
+    problems = [*whole_number_problems(*counts), *refused]
     if seconds is not None and not (isinstance(seconds, int | float | np.number) and seconds > 0):
         problems.append(f"seconds must be above 0, not {seconds!r}")
     dial = recipe.plausibility if plausibility is None else plausibility
@@ -165,7 +193,7 @@ def checked_request(
         problems.append(f"select must be one of {', '.join(get_args(Strategy))}, not {strategy!r}")
     common = _wish(wish, classes, schema, problems)
     single = _wishes(by_row, rows, classes, schema, problems)
-    problems += gate_problems(gate, schema, n)
+    problems += gate_problems(gate, schema, n, memorised=privacy.intervals)
     if problems:
         raise InputError(problems)
     size = _pool_size(int(n), strategy, recipe.pool if pool is None else pool)
@@ -173,7 +201,7 @@ def checked_request(
         size = max(size, _pool_size(int(n), "balanced", pool))
     return Request(
         n=int(n),
-        seed=int(seed),
+        seed=0 if seed is None else int(seed),
         tries=max(LEAST_DRAWS, DRAWS_SHARE * size) if tries is None else int(tries),
         seconds=seconds,
         plausibility=float(dial),
@@ -184,14 +212,20 @@ def checked_request(
         by_row=single,
         reasons=reasons,
         robust=robust,
+        privacy=privacy,
         gate=gate,
     )
 
 
-def gate_problems(gate: object, schema: Schema, n: object) -> Iterator[str]:
-    """Yield what is wrong with a gate for sets of n."""
+def gate_problems(gate: object, schema: Schema, n: object, *, memorised: bool) -> Iterator[str]:
+    """Yield what is wrong with a gate for sets of n; where answers are memorised, they may not depend on the batch."""
     if isinstance(gate, Gate):
         yield from gate.problems(schema, n)
+        if memorised and gate.scope == "release":
+            yield (
+                "the gate's scope is a release, in which an answer depends on the other rows; in an interval release "
+                "the same question always gets the same answer: use scope='set'"
+            )
     elif gate is not None:
         yield f"gate must be an l2c.Gate, such as l2c.Gate(k=5, l=2), not {gate!r}"
 

@@ -17,6 +17,7 @@ from l2c.app.gate import Gate
 from l2c.app.l2c import L2C
 from l2c.app.limit_texts import parse_forbids, parse_permits
 from l2c.app.recheck import Recheck, recheck
+from l2c.core.explanation import Release
 from l2c.core.schema import Schema
 from l2c.core.types import Label
 from l2c.engine.recipe import Strategy
@@ -58,6 +59,7 @@ def fit_bundle(
     threshold: float | None = None,
     desired: tuple[float, float] | None = None,
     model_rows: int | None = None,
+    release: Release = "values",
     progress: Progress | None,
 ) -> Explainer:
     """Fit an explainer to a file of training rows, save it as a bundle, and return it."""
@@ -67,8 +69,9 @@ def fit_bundle(
     described = settings.read_schema(schema)
     rows = frames.read_file(data, described)
     explainer = method.fit(
-        rows, open_model(model), described, threshold=threshold, desired=desired, seed=seed, progress=progress
-    )
+        rows, open_model(model), described, threshold=threshold, desired=desired, seed=seed, release=release,
+        progress=progress,
+    )  # fmt: skip
     explainer.save(out)
     return explainer
 
@@ -159,7 +162,7 @@ def explain_file(
     out: Path,
     *,
     n: int,
-    seed: int,
+    seed: int | None,
     wish: TypedWish,
     plausibility: float | None,
     select: Strategy | None,
@@ -167,6 +170,8 @@ def explain_file(
     tries: int | None,
     seconds: float | None,
     robust_margin: float | None = None,
+    release: Release = "values",
+    no_copies: bool | None = None,
     gate: TypedGate = NO_GATE,
     progress: Progress | None,
 ) -> Explanations:
@@ -180,7 +185,8 @@ def explain_file(
     rows = frames.read_file(data, explainer.schema)
     found = explainer.explain(
         rows, n, seed=seed, plausibility=plausibility, select=select, pool=pool, tries=tries, seconds=seconds,
-        robust=robust_margin, gate=gate.read(explainer.schema), progress=progress, **asked,
+        robust=robust_margin, gate=gate.read(explainer.schema), release=release, no_copies=no_copies,
+        progress=progress, **asked,
     )  # fmt: skip
     write_found(found, out)
     return found

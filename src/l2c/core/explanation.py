@@ -21,6 +21,9 @@ be read."""
 ANSWERED: tuple[Status, ...] = ("found", "partial", "none_valid")
 """The outcomes that count in the denominators of validity and coverage; the others are counted beside them."""
 
+Release = Literal["values", "intervals"]
+"""How what leaves speaks of numbers: by value, or by interval over public edges."""
+
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
@@ -139,6 +142,8 @@ class Released:
         Whether it reaches its row's goal.
     measured
         What a model that predicts a number says of the rows; None for one that tells classes apart.
+    share_valid
+        In an interval release, the share of each counterfactual's box that reaches the goal; None where values leave.
     coarse
         For each input row the step of the ladder of coarser levels in which its quasi-identifiers are told, 0 for
         their own levels; None where a policy did not ask for it.
@@ -161,6 +166,7 @@ class Released:
     cost: Float64[np.ndarray, " found"]
     valid: Mask
     measured: Measured | None = None
+    share_valid: Float64[np.ndarray, " found"] | None = None
     coarse: Int64[np.ndarray, " rows"] | None = None
 
     @property

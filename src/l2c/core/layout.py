@@ -6,7 +6,7 @@ levels. Where values may be missing, the last level of the axis is "missing": ke
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -193,6 +193,29 @@ def stand_ins(feature: Feature, axis: Axis, decode: Decode, *, other: bool = Fal
     if decode == "auto":
         decode = "midpoint" if isinstance(feature.binning, Edges) else "median"
     return axis.median if (decode == "median") != other else axis.midpoint
+
+
+def interval_texts(axis: Axis) -> Iterator[str]:
+    """Yield the words for each bin of a numeric feature, with its exact ends, and for missing.
+
+    >>> list(interval_texts(Axis((30.0, 45.5), None, 99.0, (20.0, 38.0, 72.0), (20.0, 38.0, 72.0), True)))
+    ['up to 30', '(30, 45.5]', '(45.5, 99]', 'missing']
+    """
+    for level in range(axis.known):
+        left, right = axis.bounds(level)
+        if right is None:
+            yield f"over {_exact(axis.cuts[-1])}"
+        elif left is None:
+            yield f"up to {_exact(right)}"
+        else:
+            yield _exact(left) if left == right else f"{'(' if level else '['}{_exact(left)}, {_exact(right)}]"
+    if axis.missing:
+        yield "missing"
+
+
+def _exact(number: float) -> str:
+    """Return a number with all the digits that it has, and no more."""
+    return f"{int(number)}" if float(number).is_integer() else repr(float(number))
 
 
 def places(layout: Layout, role: Literal["quasi", "sensitive"]) -> Int64[np.ndarray, " some"]:

@@ -69,6 +69,62 @@ def discretise(schema: Schema, cells: Cells, predicted: Classes) -> Layout:
     return Layout(schema, tuple(axes))
 
 
+def public_layout(schema: Schema) -> Layout:
+    """Return the levels of every feature as the schema alone makes them: no training row has a part in it.
+
+    What stands for a bin is the middle of its ends. An open-ended one is taken to be as wide as its neighbour.
+
+    Raises
+    ------
+    SchemaError
+        With every feature whose bins cannot be told without looking at rows.
+
+    Examples
+    --------
+    >>> axis = public_layout(Schema((Feature(name="age", kind="numeric", binning=Edges((30, 45, 60))),))).axes[0]
+    >>> axis.midpoint, axis.low, axis.high
+    ((22.5, 37.5, 52.5, 67.5), None, None)
+    """
+    problems = [*_unpublic(schema)]
+    if problems:
+        raise SchemaError(problems)
+    features = schema.features
+    return Layout(schema, tuple(_public_axis(one) if one.numeric else categorical_axis(one) for one in features))
+
+
+def _unpublic(schema: Schema) -> Iterator[str]:
+    """Yield why some features' bins cannot be told from the schema alone."""
+    numbers = [feature for feature in schema.features if feature.numeric]
+    learned = [feature.name for feature in numbers if not isinstance(feature.binning, Edges | ZeroOrPositive)]
+    if learned:
+        yield (
+            f"an interval release speaks over public edges, and those of {', '.join(map(repr, learned))} come from "
+            "data: give them in the schema, as bins={'age': l2c.Edges((30, 45, 60))}, or have them made with "
+            "differential privacy by l2c.private_edges"
+        )
+    for feature in numbers:
+        here, low, high = f"feature {feature.name!r}", feature.low, feature.high
+        match feature.binning:
+            case ZeroOrPositive() if high is None or high <= 0:
+                yield f"{here}: without data nobody knows how far 'over 0' reaches; declare its high"
+            case Edges(cuts=(_,)) if low is None or high is None:
+                yield f"{here}: one cut point does not tell how wide its two bins are; declare low and high"
+            case Edges(cuts=cuts) if (low is not None and low >= cuts[0]) or (high is not None and high <= cuts[-1]):
+                yield f"{here}: the range that it is proposed in ends inside a bin; drop the cut points beyond it"
+
+
+def _public_axis(feature: Feature) -> Axis:
+    cuts = feature.binning.cuts if isinstance(feature.binning, Edges) else (0.0,)
+    # Of the values only that they are not below zero is looked at.
+    bins = _bins(feature, np.zeros(1), tuple(float(cut) for cut in cuts))
+    _refuse_vacant(feature, bins)
+    middles = tuple(
+        _moved_inside(_middle(bins, level, reach=0.5), place, feature.integer) for level, place in enumerate(bins)
+    )
+    low = _end(bins[0].left) if isinstance(feature.binning, Edges) else feature.low
+    return Axis(tuple(float(cut) for cut in cuts), low, _end(bins[-1].right), middles, middles, feature.missing)
+
+
 def equal_frequency_cuts(values: Column, at_most: int) -> Cuts:
     """Return the quantiles k / at_most that part the values, as `pandas.qcut` does without its empty bins.
 
@@ -224,15 +280,18 @@ def _representatives(feature: Feature, bins: Sequence[_Bin]) -> Iterator[tuple[f
         )
 
 
-def _middle(bins: Sequence[_Bin], level: int) -> float:
-    """Return the middle of a bin's ends, or an open bin's one end moved by its neighbour's width, else by 1."""
+def _middle(bins: Sequence[_Bin], level: int, reach: float = 1.0) -> float:
+    """Return the middle of a bin's ends, or an open bin's one end moved by its neighbour's width, else by 1.
+
+    With another `reach` it is moved by that share of it.
+    """
     place = bins[level]
     if place.bounded:
         return place.left / 2 + place.right / 2
     neighbour = bins[1] if level == 0 else bins[-2]
     width = neighbour.right - neighbour.left
-    reach = width if 0 < width < np.inf else 1.0
-    return place.left + reach if place.right == np.inf else place.right - reach
+    step = reach * (width if 0 < width < np.inf else 1.0)
+    return place.left + step if place.right == np.inf else place.right - step
 
 
 def _median(rising: Column, whole: bool) -> float:

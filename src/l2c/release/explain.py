@@ -18,7 +18,7 @@ from l2c.release import search
 from l2c.release.gated import sets_of, shared_sets
 from l2c.release.policy import Policy
 from l2c.release.ranking import only, ranks
-from l2c.release.search import Budget, Kept, Manner, Search, joined, judged_by_all
+from l2c.release.search import Banned, Budget, Kept, Manner, Search, joined, judged_by_all
 from l2c.release.select import Selection
 from l2c.release.settle import Sight, settle
 from l2c.release.withhold import LATE, NO_OTHERS, shortages, withheld
@@ -111,6 +111,7 @@ def look(
     enough: int | Int64[np.ndarray, " rows"],
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
+    banned: Banned | None = None,
     policy: Policy | None = None,
     sight: Sight | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -124,6 +125,8 @@ def look(
     ----------
     also
         Other versions of the model, under each of which a counterfactual must reach its goal too.
+    banned
+        Which combinations of levels may not leave, such as copies of training rows; they are not even judged.
     policy
         What every class of a release must be like. Whoever proposes, what would break it is not released; a proposer
         that draws in blocks (`blocks.InBlocks`) needs fewer draws for it.
@@ -136,7 +139,7 @@ def look(
     for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
         chunk = question.take(np.arange(start, min(rows, start + step)))
         wanted = np.broadcast_to(enough, rows)[start : start + step]
-        looking = Search(layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also, policy)
+        looking = Search(layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also, banned, policy)
         looking.out_of_time = start > 0 and budget.expired()
         looking.run()
         if sight is not None and not looking.out_of_time:
@@ -204,14 +207,20 @@ def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
         elif proven:
             yield Outcome("infeasible", PROVEN, 0, tries, reason=Reason(proven=True))
         elif exhausted and not valid:
-            yield Outcome("infeasible", _nothing_left(obeying, aim), 0, tries, reason=Reason(proven=True))
+            sentence = _nothing_left(obeying, aim) if search.banned is None else NOTHING_FREE.format(aim=aim)
+            yield Outcome("infeasible", sentence, 0, tries, reason=Reason(proven=True))
         elif exhausted:
-            yield _ended(valid, asked, tries, NO_OTHERS, proven=True)
+            others = NO_OTHERS + FREE * (search.banned is not None)
+            yield _ended(valid, asked, tries, others, proven=True)
         elif late:
             yield _ended(valid, asked, tries, LATE, aim)
         else:
             yield _ended(valid, asked, tries, "; the search found no more, which is no proof that there are none", aim)
 
+
+FREE = " that may be released"
+NOTHING_FREE = f"all combinations within the limits{FREE} were tried; none {{aim}}"
+"""Where some may not be released it is not told how many: that would tell of the training rows."""
 
 RANGED = "reaches the probability that was asked for"
 

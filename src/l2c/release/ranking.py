@@ -23,5 +23,6 @@ def only(released: Released, which: Mask) -> Released:
         released,
         rank=ranks(released.row[which]),
         measured=None if released.measured is None else released.measured.of_found(which),
+        share_valid=None if released.share_valid is None else released.share_valid[which],
         **{name: getattr(released, name)[which] for name in long},
     )

@@ -37,6 +37,9 @@ GATED_SHARE = 4
 Clock = Callable[[], bool]
 """Tells whether the time budget has ended."""
 
+Banned = Callable[[Levels], Mask]
+"""Tells which combinations of levels may not leave."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -91,7 +94,8 @@ class Search:
     `pool` is how many valid ones each row looks for, and with `enough` of them it looks no longer than the budget's
     patience; `start` is the position of the chunk's first row in the batch,
     for which the proposer speaks. A proposal is valid if it reaches its goal under the model and under every one of
-    `also`, other versions of it. Under a privacy policy only those count that it would let out.
+    `also`, other versions of it. What is `banned` is not even judged; under a privacy policy only those count that it
+    would let out.
     """
 
     layout: Layout
@@ -104,6 +108,7 @@ class Search:
     budget: Budget
     start: int
     also: tuple[BlackBox, ...] = ()
+    banned: Banned | None = None
     policy: Policy | None = None
     drawn: Int64[np.ndarray, " rows"] = field(init=False)
     judged: Int64[np.ndarray, " rows"] = field(init=False)
@@ -200,6 +205,7 @@ class Search:
         row, levels = row[within], levels[within]
         values, good = self._decoded(row, levels)
         good &= (levels != self.question.levels[row]).any(axis=1)
+        good = self._free(levels, good)
         self.obeying += np.bincount(row[good], minlength=len(self.obeying))
         self._judge(row[good], levels[good], values[good])
 
@@ -209,8 +215,15 @@ class Search:
         if not fits(self.layout, self.question.room, place, self.question.levels[place], every).all():
             return
         values, good = self._decoded(place, every)
-        if good.all():
+        if self._free(every, good).all():
             self._judge(place, every, values)
+
+    def _free(self, levels: Levels, good: Mask) -> Mask:
+        """Return which of the good proposals may leave."""
+        if self.banned is not None:
+            asked = np.flatnonzero(good)
+            good[asked] = ~self.banned(levels[asked])
+        return good
 
     def _decoded(self, row: Int64[np.ndarray, " n"], levels: Levels) -> tuple[Cells, Mask]:
         """Return the values of proposals and which obey; where the first values break a limit, the others may not."""

@@ -10,7 +10,8 @@ import narwhals as nw
 
 from l2c.adapters.frames.kinds import KINDS, library_of
 from l2c.adapters.frames.making import make
-from l2c.adapters.frames.stored import Dtype
+from l2c.adapters.frames.stored import Dtype, FrameKind
+from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.core.types import Cells
 
@@ -42,6 +43,14 @@ class FrameShape:
             }
         )
 
+    def in_kind_of(self, frame: Any) -> FrameShape:
+        """Return the same columns for a frame's library; in another library they have the types natural there."""
+        kind = library_of(frame)
+        if kind.name == self.kind:
+            return self
+        natural = ((name, _natural(kind, self.schema[name])) for name, _ in self.columns)
+        return FrameShape(kind.name, self.schema, tuple(natural))
+
     def arrange(self, frame: Any) -> Any:
         """Return a frame's columns in this order: a model may tell them apart by their place."""
         return nw.from_native(frame, eager_only=True).select([name for name, _ in self.columns]).to_native()
@@ -58,6 +67,15 @@ class FrameShape:
         """Return the shape that `to_dict` wrote for this schema."""
         columns = tuple((column["name"], Dtype.from_dict(column)) for column in data["columns"])
         return cls(data["kind"], schema, columns)
+
+
+def _natural(kind: FrameKind, feature: Feature) -> Dtype:
+    """Return the type that a library gives a column of all that a feature can be."""
+    values: list[Any] = list(feature.levels)
+    if feature.numeric:
+        values = [0 if feature.integer and not feature.missing else 0.5]
+    held = kind.frame({feature.name: [*values, None] if feature.missing else values})
+    return kind.dtype_of(held[feature.name])
 
 
 def shape_of(frame: Any, schema: Schema) -> FrameShape:

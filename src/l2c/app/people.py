@@ -1,0 +1,96 @@
+"""The rows to explain as they come in at the door: as cells, and as a frame that answers are built from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from l2c.adapters import frames
+from l2c.adapters.frames import FrameShape, Reading
+from l2c.core.layout import Layout
+from l2c.core.schema import Schema
+from l2c.core.types import Cells, Mask
+
+UNTOLD = "it cannot be read, and an interval release does not repeat what was given"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """The rows to explain.
+
+    Parameters
+    ----------
+    cells, bad_rows
+        The rows, and which of them cannot be read; these are all NaN.
+    sentences
+        What is wrong with each of those.
+    features
+        The rows' features as a frame.
+    index
+        Their own labels, where they have any.
+    """
+
+    cells: Cells
+    bad_rows: Mask
+    sentences: Mapping[int, str]
+    features: Any
+    index: Sequence[object] | None
+
+    @classmethod
+    def read(cls, frame: Any, schema: Schema) -> People:
+        """Return the rows of a frame as they are."""
+        reading = frames.read(frame, schema)
+        told = [(problem.row, problem.sentence) for problem in reading.problems]
+        return cls(
+            reading.cells,
+            reading.bad_rows,
+            _by_row(told),
+            frames.features_of(frame, schema),
+            frames.index_of(frame),
+        )
+
+    @classmethod
+    def generalised(cls, frame: Any, layout: Layout, shape: FrameShape) -> People:
+        """Return the rows of a frame with nothing of them left but their levels, and without their labels.
+
+        Parameters
+        ----------
+        layout
+            The public levels.
+        shape
+            The frames that the model was trained on: types and order are theirs, not those of the frame given.
+        """
+        reading = frames.read(frame, layout.schema)
+        cells = generalised(layout, reading.cells, reading.bad_rows)
+        told = [(one.row, f"column {one.column!r}, row {one.row}: {UNTOLD}") for one in _firsts(reading)]
+        return cls(cells, reading.bad_rows, _by_row(told), _frame(frame, layout, shape, cells), None)
+
+
+def generalised(layout: Layout, cells: Cells, bad_rows: Mask | None = None) -> Cells:
+    """Return rows in which every cell is what stands for its level; one that cannot be read stays all NaN."""
+    bad = np.zeros(len(cells), dtype=bool) if bad_rows is None else bad_rows
+    public = np.full(cells.shape, np.nan)
+    public[~bad] = layout.values(layout.levels(cells[~bad]), "midpoint")
+    return public
+
+
+def _firsts(reading: Reading) -> list[frames.RowProblem]:
+    """Return the problems, one for each cell."""
+    return list({(problem.row, problem.column): problem for problem in reading.problems}.values())
+
+
+def _by_row(told: Sequence[tuple[int, str]]) -> dict[int, str]:
+    sentences: dict[int, str] = {}
+    for row, sentence in told:
+        sentences[row] = f"{sentences[row]}; {sentence}" if row in sentences else sentence
+    return sentences
+
+
+def _frame(frame: Any, layout: Layout, shape: FrameShape, cells: Cells) -> Any:
+    """Return generalised rows as a frame of the given one's kind, an unreadable row at the first of all levels."""
+    unread = np.isnan(cells).all(axis=1)[:, None]
+    filled = np.where(unread, layout.values(np.zeros(cells.shape, dtype=np.int16), "midpoint"), cells)
+    return shape.in_kind_of(frame).build(filled)
