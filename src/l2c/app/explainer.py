@@ -185,7 +185,7 @@ class Explainer:
         asked = self._asked(aimed, request, [wish, *(row for row in limits or () if isinstance(row, Mapping))])
         if privacy.intervals:
             asked, request = asked._over_intervals(request)
-        policy = gate.policy(self.layout) if gate else None
+        policy = gate.policy(self.layout, self.classes) if gate else None
         readable = np.flatnonzero(~people.bad_rows)
         released = asked._released(people.cells[readable], readable, request, policy, progress)
         if privacy.intervals:
