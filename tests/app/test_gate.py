@@ -152,6 +152,21 @@ def test_a_class_matches_nobody_of_a_population_or_enough_of_it():
     assert 0 < matched < 1
 
 
+def test_with_the_models_answers_a_population_is_linked_by_them_too():
+    people = applicants(40, seed=9)
+    people["answer"] = np.where(granted(people) > 0.5, "granted", "refused")
+    gate = l2c.Gate(k=2, population=people, population_prediction="answer", k_map=2)
+    found = desk().explain(refused(10), 20, gate=gate, reasons=False)
+    assert found.audit(people, population_prediction="answer").violations("k=2,k_map=2") == []
+    alone = desk().explain(refused(10), 20, gate=l2c.Gate(k=2, population=people, k_map=2), reasons=False)
+    assert alone.audit(people, population_prediction="answer").violations("k_map=2")
+    with pytest.raises(InputError, match="population_prediction says nothing without population: give both"):
+        l2c.Gate(population_prediction="answer")
+    unsure = l2c.Gate(population=people, population_prediction=["maybe"] * 40, k_map=2)
+    with pytest.raises(InputError, match="the population's prediction 'maybe' is no class of the model"):
+        desk().explain(refused(1), 3, gate=unsure)
+
+
 # In any batch and order
 
 
