@@ -226,8 +226,12 @@ def goals_table(results: list[dict[str, Any]]) -> Table:
     groups = grouped(results)
     for (name, preset), rows in groups.items():
         kind, _, way = preset.partition(", ")
-        off, bar = groups.get((name, f"{kind}, off")), groups.get((name, "network, twin"))
-        if way == "off" or off is None or bar is None:
+        seeds = {row["seed"] for row in rows}
+        off, bar = (
+            [row for row in groups.get((name, preset), []) if row["seed"] in seeds]
+            for preset in (f"{kind}, off", "network, twin")
+        )
+        if way == "off" or not off or not bar:
             continue
 
         def ratio(metric: str, over: list[dict[str, Any]], rows: list[dict[str, Any]] = rows) -> str:

@@ -40,15 +40,15 @@ class Counter:
     ) -> list[str]:
         """Return a line for every class of a released frame that breaks a policy, and how it does."""
         rows = long.to_dict("records")
-        told = []
+        told: list[str] = []
+        people = self._people(population) if policy.get("k_map") and population is not None else {}
         for classes in self.tables(rows, policy).values():
             whole = [place for members in classes.values() for place in members]
             for key, members in classes.items():
                 told += [f"{key}: {breach}" for breach in self._breaches(rows, members, whole, policy)]
-                if policy.get("k_map") and population is not None:
-                    found = self._matches(key[:-1], population)
-                    if 0 < found < policy["k_map"]:
-                        told.append(f"{key}: matches {found}")
+                found = people.get(key[:-1], 0)
+                if 0 < found < policy.get("k_map", 0):
+                    told.append(f"{key}: matches {found}")
         return told
 
     def tables(self, rows: Sequence[Mapping[str, Any]], policy: Mapping[str, Any]) -> dict[Any, dict[Any, Class]]:
@@ -102,7 +102,10 @@ class Counter:
         carried = [sum(p[: i + 1]) - sum(q[: i + 1]) for i in range(known)]
         return sum(abs(one) for one in carried) / max(known - 1, 1) + gone
 
-    def _matches(self, key: tuple[Any, ...], population: pd.DataFrame) -> int:
+    def _people(self, population: pd.DataFrame) -> dict[tuple[Any, ...], int]:
+        """Return how many rows of a population have each combination of levels."""
         features = [feature for feature in self.schema["features"] if feature.get("role") == "quasi"]
-        rows = population.to_dict("records")
-        return sum(tuple(self.level(one, row[one["name"]]) for one in features) == key for row in rows)
+        counts: dict[tuple[Any, ...], int] = defaultdict(int)
+        for row in population.to_dict("records"):
+            counts[tuple(self.level(one, row[one["name"]]) for one in features)] += 1
+        return counts

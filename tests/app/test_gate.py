@@ -152,6 +152,21 @@ def test_a_class_matches_nobody_of_a_population_or_enough_of_it():
     assert 0 < matched < 1
 
 
+def test_with_the_models_answers_a_population_is_linked_by_them_too():
+    people = applicants(40, seed=9)
+    people["answer"] = np.where(granted(people) > 0.5, "granted", "refused")
+    gate = l2c.Gate(k=2, population=people, population_prediction="answer", k_map=2)
+    found = desk().explain(refused(10), 20, gate=gate, reasons=False)
+    assert found.audit(people, population_prediction="answer").violations("k=2,k_map=2") == []
+    alone = desk().explain(refused(10), 20, gate=l2c.Gate(k=2, population=people, k_map=2), reasons=False)
+    assert alone.audit(people, population_prediction="answer").violations("k_map=2")
+    with pytest.raises(InputError, match="population_prediction says nothing without population: give both"):
+        l2c.Gate(population_prediction="answer")
+    unsure = l2c.Gate(population=people, population_prediction=["maybe"] * 40, k_map=2)
+    with pytest.raises(InputError, match="the population's prediction 'maybe' is no class of the model"):
+        desk().explain(refused(1), 3, gate=unsure)
+
+
 # In any batch and order
 
 
@@ -215,6 +230,22 @@ def test_a_row_all_of_whose_classes_are_known_is_withheld_with_the_reason():
     assert "no class of them matches none or at least 3000 rows of the population" in found.outcomes[0].sentence
 
 
+def test_a_row_whose_classes_are_larger_than_a_set_is_withheld_with_the_reason():
+    found = desk().explain(refused(1), 4, gate=l2c.Gate(k=1, l=4), reasons=False, max_changes=2, tries=4000)
+    told = {outcome.sentence.split("found, ")[-1].split(";")[0] for outcome in found.outcomes if outcome.found < 4}
+    assert told <= {
+        "but a class of them that keeps the policy (k = 1, l = 4) is larger than the set",
+        "but no class of 1 of them has 4 values of every sensitive feature",
+    }
+    assert broken(found, l2c.Gate(k=1, l=4)) == []
+
+
+def test_a_row_that_time_was_too_short_for_is_told_so(monkeypatch):
+    monkeypatch.setattr("l2c.app.explainer._clock", lambda _: lambda: True)
+    found = desk().explain(refused(3), 60, gate=l2c.Gate(k=60), reasons=False)
+    assert all(outcome.sentence.endswith("the time budget ended") for outcome in found.outcomes)
+
+
 def test_a_row_for_which_the_policy_leaves_some_is_partial():
     found = desk().explain(refused(4), 200, gate=l2c.Gate(k=12, l=3), tries=6000, reasons=False)
     assert {outcome.status for outcome in found.outcomes} <= {"found", "partial", "withheld"}
@@ -256,6 +287,7 @@ def test_what_the_model_takes_back_takes_its_class_along():
     moody.classes = granted.classes
     schema, rows, gate = desk().schema, refused(6), l2c.Gate(k=4, l=2)
     explainer = l2c.L2C(epochs=0, hidden=4, select="first").fit(applicants(), moody, schema)
+    explainer = replace(explainer, _twin=None)  # or it would foresee what the model says, and search again without
     before = len(calls)
     steady = explainer.explain(rows, 12, gate=gate, reasons=False)
     steady_until = before + 2 * (len(calls) - before) - 1  # the last call of the next explain is the last word

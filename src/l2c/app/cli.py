@@ -231,6 +231,9 @@ def explain(
     ] = None,
     t: Annotated[float | None, typer.Option(help="The most that a class may differ from its set or release.")] = None,
     population: Annotated[Path | None, typer.Option(help="Rows that an attacker may hold, for --k-map.")] = None,
+    population_prediction: Annotated[
+        str | None, typer.Option(help="Their column with the model's answers, if they have one.")
+    ] = None,
     k_map: Annotated[int | None, typer.Option(help="The least of them that a class matches, if any.")] = None,
     scope: Annotated[Scope, typer.Option(help="Where the gate holds: in every set, or in the release.")] = "set",
     count: Annotated[Count, typer.Option(help="What the gate's k counts.")] = "samples",
@@ -244,8 +247,9 @@ def explain(
 ) -> None:
     """Find counterfactuals for every row of a file."""
     gate = service.TypedGate(
-        k=k, l=l, t=t, population=population, k_map=k_map, scope=scope, count=count, generalise=generalise
-    )
+        k=k, l=l, t=t, population=population, population_prediction=population_prediction, k_map=k_map, scope=scope,
+        count=count, generalise=generalise,
+    )  # fmt: skip
     wish = service.TypedWish(
         desired=desired or (), desired_range=desired_range, desired_proba=desired_proba, lock=lock or (),
         permit=permit or (), forbid=forbid or (), where=where or (), max_changes=max_changes,

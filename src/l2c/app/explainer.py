@@ -190,7 +190,7 @@ class Explainer:
         asked = self._asked(aimed, request, [wish, *(row for row in limits or () if isinstance(row, Mapping))])
         if privacy.intervals:
             asked, request = asked._over_intervals(request)
-        policy = gate.policy(self.layout) if gate else None
+        policy = gate.policy(self.layout, self.classes) if gate else None
         notes = {**request.to_dict(), **described(aimed), "fit": dict(self.bundle.notes), **versions()}
 
         def found(asked: Explainer) -> Explanations:

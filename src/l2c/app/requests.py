@@ -197,6 +197,8 @@ def checked_request(
     if problems:
         raise InputError(problems)
     size = _pool_size(int(n), strategy, recipe.pool if pool is None else pool)
+    if gate is not None and gate.count == "people":  # people can only meet where there is something to choose from
+        size = max(size, _pool_size(int(n), "balanced", pool))
     return Request(
         n=int(n),
         seed=0 if seed is None else int(seed),

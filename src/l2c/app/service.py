@@ -127,6 +127,7 @@ class TypedGate:
     l: int | None = None  # noqa: E741  # its name in the literature
     t: float | None = None
     population: Path | None = None
+    population_prediction: str | None = None
     k_map: int | None = None
     scope: Scope = "set"
     count: Count = "samples"
@@ -140,7 +141,7 @@ class TypedGate:
         given = {} if self.k is None else {"k": self.k}
         return Gate(
             **given, l=self.l, t=self.t, population=rows, k_map=self.k_map, scope=self.scope, count=self.count,
-            generalise=self.generalise,
+            generalise=self.generalise, population_prediction=self.population_prediction,
         )  # fmt: skip
 
 

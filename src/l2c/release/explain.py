@@ -22,7 +22,7 @@ from l2c.release.ranking import only, ranks
 from l2c.release.search import Banned, Budget, Kept, Manner, Search, joined, judged_by_all, known
 from l2c.release.select import Selection
 from l2c.release.settle import Sight, settle
-from l2c.release.withhold import shortages, withheld
+from l2c.release.withhold import LATE, NO_OTHERS, shortages, withheld
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,11 +72,9 @@ class Pools:
             return
         pool = joined([kept.among(start) for start, kept in self._kept()], len(policy.layout.axes))
         whys = shortages(policy, pool.row, pool.levels, pool.label, self.question)
-        # What was seen and not kept for want of room might have made a class: then nothing is certain.
-        certain = np.concatenate([looked.exhausted & (looked.valid < looked.most) for looked in self.searches])
-        for outcome, count, step, why, sure in zip(plain, counts, steps, whys, certain, strict=True):
-            proven = bool(sure) and policy.scope == "set"
-            ended = withheld(policy, count, asked, outcome.valid, outcome.tries, why, proven=proven)
+        ends = [end for looked in self.searches for end in _ends(looked, policy)]
+        for outcome, count, step, why, end in zip(plain, counts, steps, whys, ends, strict=True):
+            ended = withheld(policy, count, asked, outcome, why, end)
             if count and step:
                 ended = replace(ended, sentence=f"{ended.sentence}; the quasi-identifiers are told in coarser levels")
             yield ended if outcome.valid else outcome
@@ -199,6 +197,14 @@ PROVEN = "no combination of levels within the limits changes the outcome: a solv
 ALREADY = Outcome("already", "the model already gives the desired outcome; nothing has to change")
 
 
+def _ends(search: Search, policy: Policy) -> Iterator[str]:
+    """Yield why each row of a search has no more valid ones, where that is known."""
+    # What was seen and not kept for want of room might have made a class: then nothing is certain.
+    sure = search.exhausted & (search.valid < search.most) & (policy.scope == "set")
+    late = search.out_of_time & (search.drawn < search.budget.tries)
+    yield from np.where(sure, NO_OTHERS, np.where(late, LATE, "")).tolist()
+
+
 def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
     cut_short = search.out_of_time & (search.drawn < search.budget.tries)
     counts = (search.valid.tolist(), search.judged.tolist(), search.obeying.tolist())
@@ -214,10 +220,10 @@ def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
             sentence = _nothing_left(obeying, aim) if search.banned is None else NOTHING_FREE.format(aim=aim)
             yield Outcome("infeasible", sentence, 0, tries, reason=Reason(proven=True))
         elif exhausted:
-            others = "; there are no others within the limits" + FREE * (search.banned is not None)
+            others = NO_OTHERS + FREE * (search.banned is not None)
             yield _ended(valid, asked, tries, others, proven=True)
         elif late:
-            yield _ended(valid, asked, tries, "; the time budget ended", aim)
+            yield _ended(valid, asked, tries, LATE, aim)
         else:
             yield _ended(valid, asked, tries, "; the search found no more, which is no proof that there are none", aim)
 

@@ -50,7 +50,10 @@ def _sets(search: Search, pool: Kept, asked: int, selection: Selection, policy: 
     table = replace(policy, scope="set", count="samples")
     found = table.classes(pool.row, pool.levels, pool.label)
     pool = pool.take(np.flatnonzero(found.met()[found.of]))
-    chosen = _assembled(search, pool, asked, selection, table)
+    # As without a policy, where no more were sought than are asked for there is nothing to choose.
+    every = (np.bincount(pool.row) <= asked)[pool.row] & (search.pool <= asked)
+    some = _assembled(search, pool.take(np.flatnonzero(~every)), asked, selection, table)
+    chosen = joined([pool.take(np.flatnonzero(every)), some], pool.levels.shape[1])
     if policy.t is None or policy.scope == "release":
         return chosen
     closed = np.zeros(len(pool.row), dtype=bool)

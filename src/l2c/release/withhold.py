@@ -14,21 +14,33 @@ from l2c.release.leads import fixed_places, groups_of
 from l2c.release.policy import Policy, kept_by_steps
 from l2c.release.ranking import only
 
+NO_OTHERS = "; there are no others within the limits"
+LATE = "; the time budget ended"
 
-def withheld(policy: Policy, chosen: int, asked: int, valid: int, tries: int, why: str, *, proven: bool) -> Outcome:
-    """Return how a row ended under a policy, of which some valid ones were found and so many may leave.
 
-    `why` says what the policy lacks where none may.
+def withheld(policy: Policy, chosen: int, asked: int, plain: Outcome, why: str, end: str = "") -> Outcome:
+    """Return how a row ended under a policy that lets some of its valid ones out.
+
+    Parameters
+    ----------
+    chosen, asked
+        How many may leave, and how many were asked for.
+    plain
+        How it would have ended without a policy.
+    why
+        What its classes lack, where none may leave.
+    end
+        Why there are no more.
     """
     if chosen == asked:
         ones = "counterfactual" if asked == 1 else "different counterfactuals"
-        return Outcome("found", f"{asked} {ones}", asked, tries, valid)
-    end = "; there are no others within the limits" if proven else ""
-    found = "1 valid one was found" if valid == 1 else f"{valid} valid ones were found"
+        return Outcome("found", f"{asked} {ones}", asked, plain.tries, plain.valid)
+    found = "1 valid one was found" if plain.valid == 1 else f"{plain.valid} valid ones were found"
+    reason = Reason(proven=end == NO_OTHERS)
     if chosen:
         sentence = f"{chosen} of {asked} counterfactuals: {found}, the policy ({policy.words}) lets no more out{end}"
-        return Outcome("partial", sentence, chosen, tries, valid, Reason(proven))
-    return Outcome("withheld", f"{found}, but {why}{end}", 0, tries, valid, Reason(proven))
+        return Outcome("partial", sentence, chosen, plain.tries, plain.valid, reason)
+    return Outcome("withheld", f"{found}, but {why}{end}", 0, plain.tries, plain.valid, reason)
 
 
 def shortages(
@@ -48,16 +60,21 @@ def shortages(
     owner[found.of] = row
     largest = np.zeros(len(question), dtype=np.int64)
     np.maximum.at(largest, owner, np.bincount(found.of, minlength=found.count))
-    large, diverse = found.large(), found.diverse()
-    has_large, has_diverse = (np.zeros(len(question), dtype=bool) for _ in range(2))
-    has_large[owner[large]], has_diverse[owner[large & diverse]] = True, True
+    large = found.large()
+    diverse = large & found.diverse()
+    whole = diverse & found.unlinked()
+    has_large, has_diverse, has_whole = (np.zeros(len(question), dtype=bool) for _ in range(3))
+    for held, classes in ((has_large, large), (has_diverse, diverse), (has_whole, whole)):
+        held[owner[classes]] = True
     return [
-        f"no class of them matches none or at least {policy.k_map} rows of the population"
-        if many and various
+        f"a class of them that keeps the policy ({policy.words}) is larger than the set"
+        if kept_
+        else f"no class of them matches none or at least {policy.k_map} rows of the population"
+        if various
         else f"no class of {policy.k} of them has {policy.l} values of every sensitive feature"
         if many
         else f"no more than {most} of them share their quasi-identifiers: k = {policy.k} needs {policy.k}"
-        for most, many, various in zip(largest.tolist(), has_large, has_diverse, strict=True)
+        for most, many, various, kept_ in zip(largest.tolist(), has_large, has_diverse, has_whole, strict=True)
     ]
 
 
@@ -97,5 +114,4 @@ def gated(policy: Policy, released: Released) -> Released:
 def _taken_along(policy: Policy, outcome: Outcome, lost: int, asked: int) -> Outcome:
     """Return how a row ended whose classes were broken by what the model took back."""
     why = f"no class of them keeps the policy ({policy.words}) any more"
-    ended = withheld(policy, outcome.found - lost, asked, outcome.valid, outcome.tries, why, proven=False)
-    return replace(ended, sentence=f"{ended.sentence} (the model took back others when asked again)")
+    return withheld(policy, outcome.found - lost, asked, outcome, why, " (the model took back others when asked again)")
