@@ -33,8 +33,8 @@ from l2c.evaluate.scorecard import scorecard
 
 RESULTS = Path(__file__).parent / "results" / "frontier.json"
 TEST_ROWS = {"adult": 300}
-POOL = {"german": 2000, "student": 2000}
-"""Valid ones to choose 100 from; 1,000 on the others, as by default."""
+POOL = {"german": 4000, "student": 4000, "admission": 2000, "adult": 2000}
+"""Valid ones to choose 100 from, where there are as many; by default it is 1,000."""
 
 UNLEARNED_PLACES = (0.0, 0.5, 1.0)
 SMALL = (5, 10)

@@ -56,10 +56,10 @@ def run(rows: int, seed: int, out: Path) -> None:
             told = counter.broken(frame, gate.plain, gate.population)
             broken.update(line.split(": ", 1)[1] for line in told)
             gate = random_gate(rng, world, explainer)
+        figures = {"rows": released, "classes": classes, "worlds": worlds, "seed": seed, "violations": broken.total()}
+        store([figures | {"asked": dict(asked), "outcomes": dict(statuses)}], out)
         if worlds % 10 == 0:
             console.print(f"{worlds} worlds, {released:,} rows, {broken.total()} violations", style="dim")
-    figures = {"rows": released, "classes": classes, "worlds": worlds, "seed": seed, "violations": broken.total()}
-    store([figures | {"asked": dict(asked), "outcomes": dict(statuses)}], out)
     table = Table(title=f"{released:,} rows in {classes:,} classes of {worlds} worlds, seed {seed}")
     for name in ("what", "count"):
         table.add_column(name, justify="left" if name == "what" else "right")

@@ -18,7 +18,7 @@ PACKAGE = Path(l2c.__file__).parent
 DESIGNED = {
     "Schema": {"infer", "edit", "to_dict", "from_dict", "names", "features", "rules", "limits", "target", "sentences"},
     "L2C": {"fit", "paper"},
-    "Explainer": {"explain", "save", "schema", "layout", "classes", "training"},
+    "Explainer": {"explain", "explain_stream", "save", "schema", "layout", "classes", "training"},
     "Explanations": {
         "anonymise",
         "to_frame",
@@ -63,6 +63,7 @@ DESIGNED = {
         "to_dict",
         "write",
     },
+    "Streamed": {"folder", "rows", "counterfactuals", "outcomes", "parts", "parts_before", "read"},
     "datasets": {"load", "names"},
 }
 ARGUMENTS = {
@@ -78,6 +79,7 @@ ARGUMENTS = {
         "min_sparsity", "max_cost", "limits", "robust", "gate", "plausibility", "select", "pool", "tries", "seconds",
         "reasons", "release", "no_copies", "progress",
     ],
+    "Explainer.explain_stream": ["self", "source", "out", "n", "chunk", "progress", "asked"],
     "Explanations.scores": ["self", "reference", "held_out"],
     "Explanations.write": ["self", "path"],
     "Explainer.save": ["self", "folder"],

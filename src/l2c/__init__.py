@@ -21,6 +21,7 @@ from l2c.app.explanations import Explanations, read
 from l2c.app.gate import Gate
 from l2c.app.l2c import L2C
 from l2c.app.recheck import Recheck, recheck
+from l2c.app.streams import Streamed
 from l2c.core.binning import Edges, EqualFrequency, MinimalEntropy, Tree, ZeroOrPositive
 from l2c.core.explanation import Outcome, Reason, Relaxation
 from l2c.core.feature import Feature
@@ -54,6 +55,7 @@ __all__ = [
     "Recheck",
     "Relaxation",
     "Schema",
+    "Streamed",
     "TorchModel",
     "Tree",
     "ZeroOrPositive",

@@ -240,6 +240,23 @@ def test_explain_writes_everything_as_parquet_and_the_long_table_as_csv(run, tmp
     assert (judge.predict(table[rows.columns.drop("risk")]) == table["prediction"]).all()
 
 
+def test_explain_streams_a_file_to_a_folder_and_goes_on_with_it(run, tmp_path):
+    words = ["explain", "--bundle", "bundle", "--model", MODEL, "--data", "german_test.csv", "-n", 2]
+    streamed = [*words, "--stream", "--chunk", 120, "--out", tmp_path / "parts.parquet"]
+    folder = tmp_path / "parts.parquet"
+    assert run(*streamed).out.splitlines() == [
+        f"{folder}: 400 counterfactuals for 200 rows in 2 parts", "  200 rows found",
+    ]  # fmt: skip
+    again = run(*streamed, "--json").json
+    assert (again["folder"], again["rows"], again["parts"], again["parts_before"]) == (str(folder), 200, 2, 2)
+    assert "in 2 parts, 2 of them from before" in run(*streamed).out
+    run(*words, "--out", tmp_path / "whole.parquet")
+    pd.testing.assert_frame_equal(l2c.read(folder).to_frame(), l2c.read(tmp_path / "whole.parquet").to_frame())
+    ended = run(*streamed, "--seconds", 3)
+    assert ended.code == 1
+    assert "--seconds is not for a stream" in ended.err
+
+
 def test_explain_from_a_file_of_one_row_reads_levels_as_the_schema_has_them(run, folder, tmp_path):
     rows = (folder / "german_test.csv").read_text().splitlines()
     one = next(line for line in rows[1:] if next(csv.reader([line]))[15] == "1")

@@ -152,6 +152,21 @@ def test_a_class_matches_nobody_of_a_population_or_enough_of_it():
     assert 0 < matched < 1
 
 
+def test_with_the_models_answers_a_population_is_linked_by_them_too():
+    people = applicants(40, seed=9)
+    people["answer"] = np.where(granted(people) > 0.5, "granted", "refused")
+    gate = l2c.Gate(k=2, population=people, population_prediction="answer", k_map=2)
+    found = desk().explain(refused(10), 20, gate=gate, reasons=False)
+    assert found.audit(people, population_prediction="answer").violations("k=2,k_map=2") == []
+    alone = desk().explain(refused(10), 20, gate=l2c.Gate(k=2, population=people, k_map=2), reasons=False)
+    assert alone.audit(people, population_prediction="answer").violations("k_map=2")
+    with pytest.raises(InputError, match="population_prediction says nothing without population: give both"):
+        l2c.Gate(population_prediction="answer")
+    unsure = l2c.Gate(population=people, population_prediction=["maybe"] * 40, k_map=2)
+    with pytest.raises(InputError, match="the population's prediction 'maybe' is no class of the model"):
+        desk().explain(refused(1), 3, gate=unsure)
+
+
 # In any batch and order
 
 
@@ -272,6 +287,7 @@ def test_what_the_model_takes_back_takes_its_class_along():
     moody.classes = granted.classes
     schema, rows, gate = desk().schema, refused(6), l2c.Gate(k=4, l=2)
     explainer = l2c.L2C(epochs=0, hidden=4, select="first").fit(applicants(), moody, schema)
+    explainer = replace(explainer, _twin=None)  # or it would foresee what the model says, and search again without
     before = len(calls)
     steady = explainer.explain(rows, 12, gate=gate, reasons=False)
     steady_until = before + 2 * (len(calls) - before) - 1  # the last call of the next explain is the last word

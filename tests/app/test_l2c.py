@@ -819,7 +819,7 @@ def test_what_the_model_takes_back_when_asked_again_is_not_released():
         return np.where(columns_of(frame)["job"] == "cook", 0.0, sure) if len(calls) > fitted else sure
 
     fitted = 10**9
-    explainer = QUICK.fit(people(), moody, PEOPLE)
+    explainer = replace(QUICK.fit(people(), moody, PEOPLE), _twin=None)
     rows = people(40)
     rows = rows[(paid(rows) < 0.5)].reset_index(drop=True)
     steady = explainer.explain(rows, 6)

@@ -7,7 +7,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from l2c.release.select import choose
+from compiling import uncompiled
+from l2c.core.compiled import compiles
+from l2c.release import choosing
+from l2c.release.choosing import best_sets, best_sets_at_once
+from l2c.release.select import choose, in_whole_numbers
 
 
 def score(pool: np.ndarray, worth: np.ndarray, chosen: tuple[int, ...], distance: float) -> float:
@@ -80,3 +84,85 @@ def test_a_row_gets_the_same_set_alone_and_in_a_batch():
     for row in range(len(pool)):
         part = slice(row, row + 1)
         assert (choose(pool[part], present[part], worth[part], 5, 1.5)[0] == together[row]).all()
+
+
+def wild_pools(rng: np.random.Generator):
+    """Return pools of any size, with ties, repeats and empty places, and a size and a weight to choose with."""
+    rows, size, features = int(rng.integers(1, 5)), int(rng.integers(1, 150)), int(rng.integers(1, 9))
+    pool = rng.integers(0, rng.integers(2, 5), (rows, size, features)).astype(np.int16)
+    present = rng.random((rows, size)) < rng.choice([0.3, 0.9, 1.0])
+    worth = np.round(rng.normal(size=(rows, size)) * rng.choice([0.1, 1.0, 1e4]), int(rng.integers(0, 4)))
+    return pool, present, worth, int(rng.integers(1, 12)), float(rng.choice([0.3, 1.0, 2.5]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_compiled_and_plain_loops_choose_the_same_sets(seed):
+    pool, present, worth, size, distance = wild_pools(np.random.default_rng(seed))
+    gains, pull = in_whole_numbers(present, worth, size, distance, pool.shape[2])
+    features = np.ascontiguousarray(pool.transpose(0, 2, 1), dtype=np.uint8)
+    at_once = best_sets_at_once(features, present, gains, pull, size)
+    if compiles():
+        assert (best_sets(features, present, gains, pull, size) == at_once).all()
+        if seed == 0:
+            assert (best_sets(features.astype(np.int32), present, gains, pull, size) == at_once).all()
+    assert (choose(pool, present, worth, size, distance) == at_once).all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sets_are_those_of_the_obvious_way(seed):
+    pool, present, worth, size, distance = wild_pools(np.random.default_rng(seed))
+    gains, pull = in_whole_numbers(present, worth, size, distance, pool.shape[2])
+    chosen = choose(pool, present, worth, size, distance)
+    for row in range(len(pool)):
+        expected = obvious_set(pool[row], present[row], gains[row].tolist(), int(pull[row]), size)
+        assert [member for member in chosen[row].tolist() if member >= 0] == expected
+
+
+def obvious_set(pool: np.ndarray, present: np.ndarray, worth: list[int], pull: int, size: int) -> list[int]:
+    """Return a set grown, swapped and ordered with every distance counted anew."""
+
+    def gain(one: int, beside: list[int]) -> int:
+        return worth[one] + pull * sum(int((pool[one] != pool[other]).sum()) for other in beside)
+
+    free, members = np.flatnonzero(present).tolist(), []
+    while free and len(members) < size:
+        members.append(max(free, key=lambda one: gain(one, members)))
+        free.remove(members[-1])
+    for _ in range(2 if len(members) == size else 0):
+        for place, old in enumerate(members):
+            rest = members[:place] + members[place + 1 :]
+            best = max(free, key=lambda one: gain(one, rest), default=old)
+            if gain(best, rest) > gain(old, rest):
+                members[place] = best
+                free = sorted({*free, old} - {best})
+    left, order = sorted(members), []
+    while left:
+
+        def read(one: int) -> int:
+            apart = sum(int((pool[one] != pool[other]).sum()) for other in order)
+            return max(len(order), 1) * worth[one] + pull * max(size - 1, 1) * apart
+
+        order.append(max(left, key=read))
+        left.remove(order[-1])
+    return order
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e9])
+def test_whole_numbers_keep_the_worth_to_a_millionth(scale):
+    present, worth = np.ones((3, 50), dtype=bool), np.random.default_rng(0).normal(size=(3, 50)) * scale
+    gains, pull = in_whole_numbers(present, worth, 10, 2.0 * scale, 20)
+    top = worth.argmax(axis=1)[:, None]
+    step = np.take_along_axis(gains, top, axis=1) / np.take_along_axis(worth, top, axis=1)
+    assert np.abs(gains / step - worth).max() < 1e-6 * scale
+    assert pull / step[:, 0] == pytest.approx(2 * 2.0 * scale / 9 / 20, rel=1e-6)
+    assert (np.abs(gains).max(axis=1) + 10 * 20 * pull.astype(float) < 2**28).all()
+
+
+def test_the_loops_mean_the_same_without_a_compiler():
+    pool, present, worth, size, distance = wild_pools(np.random.default_rng(7))
+    gains, pull = in_whole_numbers(present, worth, size, distance, pool.shape[2])
+    features = np.ascontiguousarray(pool.transpose(0, 2, 1), dtype=np.int32)
+    with uncompiled(choosing):
+        assert (
+            choosing.best_sets(features, present, gains, pull, size) == choose(pool, present, worth, size, distance)
+        ).all()

@@ -82,6 +82,11 @@ def write_bundle(bundle: Bundle, folder: Path) -> None:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
+def digest_of(bundle: Bundle) -> str:
+    """Return a hash by which a bundle is recognised, saved or not."""
+    return sha256(_contents(bundle)[MANIFEST])
+
+
 def _is_replaceable(folder: Path) -> bool:
     """Return whether a folder is empty, or holds a bundle and nothing else."""
     try:

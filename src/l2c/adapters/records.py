@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,7 @@ def write(
     index: Sequence[object] | None,
     mark: ModelMark,
     notes: Mapping[str, Any],
+    first: int = 0,
 ) -> None:
     """Write a release, whole or not at all.
 
@@ -80,6 +82,8 @@ def write(
     ----------
     features, frame
         The features of the counterfactuals and of the input rows, as frames of one kind.
+    first
+        The position of the first input row among those of a longer release, of which this is a part.
     """
     schema = released.layout.schema
     table = _stacked(frame, features)
@@ -87,7 +91,7 @@ def write(
         table = _with_intervals(table, released)
     order = np.lexsort((np.concatenate([np.zeros(len(released.factual), int), released.rank]), _rows(released)))
     own = _own_names(schema)
-    for name, column in _bookkeeping(released, index).items():
+    for name, column in _bookkeeping(released, index, first).items():
         table = table.append_column(own[name], column)
     table = table.take(order)
     metadata = {
@@ -99,6 +103,8 @@ def write(
         "margin": released.goal.margin,
         "coarse": None if released.coarse is None else released.coarse.tolist(),
         "notes": dict(notes),
+        "first": first,
+        "people": digest_of_people(released.factual),
         "release": "values" if released.share_valid is None else "intervals",
         "rows": _digest(table),
     }
@@ -108,11 +114,12 @@ def write(
 
 
 def read(path: Path) -> Record:
-    """Return what a found file holds, or raise if it is damaged, foreign or of another version."""
-    table, data = _opened(path)
+    """Return what a found file holds, or raise if it is damaged, foreign or of another version.
+
+    A folder of parts is read as one: those that there are, up to the first that is missing.
+    """
+    table, data = _together([_opened(part) for part in parts_in(path)], path) if path.is_dir() else _opened(path)
     try:
-        if _digest(table) != data["rows"]:
-            raise StoredFileError("its rows were altered and do not match their hash")
         schema = Schema.from_dict(data["schema"])
         layout = Layout.from_dict(schema, data["layout"])
         return _record(table, layout, FrameShape.from_dict(schema, data["shape"]), data)
@@ -130,7 +137,39 @@ def _opened(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     sealed = (table.schema.metadata or {}).get(KEY)
     if sealed is None:
         raise StoredFileError(f"{path} is a Parquet file, but not one that L2C wrote")
-    return table, unseal(KIND, sealed, str(path))
+    data = unseal(KIND, sealed, str(path))
+    try:
+        altered = _digest(table) != data["rows"]
+    except (KeyError, pa.ArrowException) as error:
+        raise StoredFileError(f"{path} cannot be read: {error}") from error
+    if altered:
+        raise StoredFileError(f"{path} cannot be read: its rows were altered and do not match their hash")
+    return table, data
+
+
+def part_path(folder: Path, number: int) -> Path:
+    """Return the file of a part of a release."""
+    return folder / f"part-{number:05}.parquet"
+
+
+def parts_in(folder: Path) -> list[Path]:
+    """Return the parts of a release that a folder holds, in order, up to the first that is missing."""
+    return list(takewhile(Path.exists, (part_path(folder, number) for number in count())))
+
+
+def _together(parts: Sequence[tuple[pa.Table, dict[str, Any]]], folder: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """Return the parts of a release as one table."""
+    if not parts:
+        raise StoredFileError(f"{folder} holds no part of a release yet")
+    common = [{name: data.get(name) for name in ("schema", "layout", "shape", "model", "asked")} for _, data in parts]
+    rows = 0
+    for number, (table, data) in enumerate(parts):
+        if common[number] != common[0] or data["first"] != rows:
+            raise StoredFileError(f"{part_path(folder, number)} belongs to another release than the parts before it")
+        rows += int(pc.sum(pc.equal(table.column(_own_names(Schema.from_dict(data["schema"]))["rank"]), 0)).as_py())
+    tables = [table.replace_schema_metadata(None) for table, _ in parts]
+    whole = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
+    return whole, parts[0][1]
 
 
 def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[str, Any]) -> Record:
@@ -144,6 +183,7 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
     of_people = {name: people.column(own[name]).to_pylist() for name in kept}
     numbers = ("row", "rank", "probability", "cost", "share_valid")[: 4 + intervals]
     row, rank, chance, cost, *share = (found.column(own[name]).to_numpy() for name in numbers)
+    row = row - data.get("first", 0)
     frame = from_arrow(people, shape)
     cells = _cells(from_arrow(found, shape), layout) if len(row) else np.empty((0, len(layout.axes)))
     mark = ModelMark.from_dict(layout, data["model"])
@@ -246,12 +286,12 @@ def _cells(frame: Any, layout: Layout) -> Cells:
     return frames.strict(frames.read(frame, layout.schema))
 
 
-def _bookkeeping(released: Released, index: Sequence[object] | None) -> dict[str, pa.Array]:
+def _bookkeeping(released: Released, index: Sequence[object] | None, first: int) -> dict[str, pa.Array]:
     """Return the columns beside the features, input rows first."""
     people, found = len(released.factual), len(released.row)
     nothing = [None] * found
     columns: dict[str, pa.Array] = {
-        "row": pa.array(_rows(released)),
+        "row": pa.array(_rows(released) + first),
         "rank": pa.array(np.concatenate([np.zeros(people, dtype=np.int64), released.rank])),
     }
     if index is not None:
@@ -339,3 +379,20 @@ def _stacked(first: Any, second: Any) -> pa.Table:
     """Return two frames of one kind, one above the other, as an Arrow table."""
     tables = [to_arrow(first), to_arrow(second)]
     return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
+
+
+def column_of(path: Path, name: str) -> str:
+    """Return the name of one of our columns in a found file."""
+    schema = unseal(KIND, (pq.read_schema(path).metadata or {})[KEY], str(path))["schema"]
+    return _own_names(Schema.from_dict(schema))[name]
+
+
+def people_in(path: Path) -> tuple[int, str]:
+    """Return the position of the first input row of a part, and the hash of its input rows."""
+    data = unseal(KIND, (pq.read_schema(path).metadata or {})[KEY], str(path))
+    return data["first"], data["people"]
+
+
+def digest_of_people(cells: Cells) -> str:
+    """Return a hash of input rows."""
+    return sha256(np.ascontiguousarray(cells).tobytes())

@@ -154,15 +154,7 @@ def audit_released(
             )
         layout, levels = as_told(released)
         samples = replace(samples, layout=layout, levels=levels, cells=None)
-    codes: Codes = {label: code for code, label in enumerate(classes)}
-    others = _population(population, population_prediction, layout, codes)
-    unknown = [label for label in codes if label not in classes]
-    if unknown:
-        raise InputError(
-            f"the population's prediction {label!r} is no class of the model; its classes are "
-            f"{', '.join(map(repr, classes))}{nearest(label, classes)}"
-            for label in unknown
-        )
+    others = population_of(population, population_prediction, layout, classes)
     return AuditReport(audit(samples, population=others, training=_training(training, layout), at_risk=at_risk))
 
 
@@ -448,9 +440,20 @@ def _population(frame: Any, prediction: Predictions | None, layout: Layout, code
     return Population(cells, _coded(labels, codes)[kept], skipped)
 
 
-def population_of(frame: Any, layout: Layout) -> Cells:
-    """Return the rows of a population that can match a released one, by value; only quasi-identifiers are read."""
-    return _rows(frame, layout.schema, places(layout, "quasi"), "population")[0]
+def population_of(
+    frame: Any, prediction: Predictions | None, layout: Layout, classes: tuple[Label, ...]
+) -> Population | None:
+    """Return the rows of a population that can match a released one, with their classes if they are told."""
+    codes: Codes = {label: code for code, label in enumerate(classes)}
+    found = _population(frame, prediction, layout, codes)
+    unknown = [label for label in codes if label not in classes]
+    if unknown:
+        raise InputError(
+            f"the population's prediction {label!r} is no class of the model; its classes are "
+            f"{', '.join(map(repr, classes))}{nearest(label, classes)}"
+            for label in unknown
+        )
+    return found
 
 
 def _labels_of(frame: Any, prediction: Predictions, rows: int) -> Sequence[Label | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -19,9 +20,10 @@ from l2c.app import service
 from l2c.app.audit import audit_file
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress as Report
+from l2c.app.streams import CHUNK, Streamed
 from l2c.core.explanation import Release
 from l2c.engine.recipe import Strategy
-from l2c.errors import L2CError
+from l2c.errors import InputError, L2CError
 from l2c.evaluate.requirement import parse_requirement
 from l2c.release.policy import Count, Scope
 
@@ -210,6 +212,10 @@ def explain(
     robust_margin: Annotated[
         float | None, typer.Option(help="How far beyond the decision the probability must be, such as 0.1.")
     ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="A file of any length: --out is a folder of parts, gone on with if ended.")
+    ] = False,
+    chunk: Annotated[int, typer.Option(min=1, help="With --stream, how many rows to explain at once.")] = CHUNK,
     release: Annotated[
         Release, typer.Option(help="Tell numbers as values, or as intervals over public edges.")
     ] = "values",
@@ -225,6 +231,9 @@ def explain(
     ] = None,
     t: Annotated[float | None, typer.Option(help="The most that a class may differ from its set or release.")] = None,
     population: Annotated[Path | None, typer.Option(help="Rows that an attacker may hold, for --k-map.")] = None,
+    population_prediction: Annotated[
+        str | None, typer.Option(help="Their column with the model's answers, if they have one.")
+    ] = None,
     k_map: Annotated[int | None, typer.Option(help="The least of them that a class matches, if any.")] = None,
     scope: Annotated[Scope, typer.Option(help="Where the gate holds: in every set, or in the release.")] = "set",
     count: Annotated[Count, typer.Option(help="What the gate's k counts.")] = "samples",
@@ -238,33 +247,29 @@ def explain(
 ) -> None:
     """Find counterfactuals for every row of a file."""
     gate = service.TypedGate(
-        k=k, l=l, t=t, population=population, k_map=k_map, scope=scope, count=count, generalise=generalise
-    )
+        k=k, l=l, t=t, population=population, population_prediction=population_prediction, k_map=k_map, scope=scope,
+        count=count, generalise=generalise,
+    )  # fmt: skip
     wish = service.TypedWish(
         desired=desired or (), desired_range=desired_range, desired_proba=desired_proba, lock=lock or (),
         permit=permit or (), forbid=forbid or (), where=where or (), max_changes=max_changes,
         min_sparsity=min_sparsity, max_cost=max_cost,
     )  # fmt: skip
+    common: dict[str, Any] = {
+        "n": n, "seed": seed, "wish": wish, "plausibility": plausibility, "select": select, "pool": pool,
+        "tries": tries, "robust_margin": robust_margin, "release": release, "no_copies": no_copies, "gate": gate,
+    }  # fmt: skip
+    if stream:
+        if seconds is not None:
+            raise InputError(
+                "--seconds is not for a stream, which may be ended at any time and goes on where it stopped"
+            )
+        with _progress("explaining", quiet=as_json) as (report,):
+            streamed = service.explain_stream(bundle, model, data, out, chunk=chunk, progress=report, **common)
+        _tell_streamed(streamed, as_json=as_json)
+        return
     with _progress("explaining", quiet=as_json) as (report,):
-        found = service.explain_file(
-            bundle,
-            model,
-            data,
-            out,
-            n=n,
-            seed=seed,
-            wish=wish,
-            plausibility=plausibility,
-            select=select,
-            pool=pool,
-            tries=tries,
-            seconds=seconds,
-            robust_margin=robust_margin,
-            release=release,
-            no_copies=no_copies,
-            gate=gate,
-            progress=report,
-        )
+        found = service.explain_file(bundle, model, data, out, seconds=seconds, progress=report, **common)
     if as_json:
         _print_json({"found": str(out), **_summary(found)})
         return
@@ -273,6 +278,16 @@ def explain(
         _say(f"  {rows} rows {status}")
     for sentence in service.shortfalls(found, TOLD_ROWS):
         _say(f"  {sentence}")
+
+
+def _tell_streamed(streamed: Streamed, *, as_json: bool) -> None:
+    if as_json:
+        _print_json({**asdict(streamed), "folder": str(streamed.folder)})
+        return
+    parts = f"{streamed.parts} parts" + (f", {streamed.parts_before} of them from before" * bool(streamed.parts_before))
+    _say(f"{streamed.folder}: {streamed.counterfactuals} counterfactuals for {streamed.rows} rows in {parts}")
+    for status, count in streamed.outcomes.items():
+        _say(f"  {count} rows {status}")
 
 
 @cli.command()

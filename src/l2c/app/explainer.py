@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from l2c.adapters.bundles import Bundle, read_bundle, write_bundle
+from l2c.adapters import frames
+from l2c.adapters.bundles import Bundle, digest_of, read_bundle, write_bundle
 from l2c.adapters.models.deciding import described
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.sight import see_into
+from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import within
 from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.curve import PLACES, Curve, Point
@@ -25,7 +27,8 @@ from l2c.app.gate import Gate
 from l2c.app.judging import Judges
 from l2c.app.people import People
 from l2c.app.privacy import Privacy
-from l2c.app.requests import Request, checked_request
+from l2c.app.requests import Request, checked_request, whole_number_problems
+from l2c.app.streams import CHUNK, Streamed, plain_request, stream, unstreamable
 from l2c.app.versions import versions
 from l2c.core.blackbox import BlackBox, threshold_of
 from l2c.core.explanation import Measured, Release, Released
@@ -35,12 +38,13 @@ from l2c.core.limits import NO_LIMITS, Limits
 from l2c.core.method import Question
 from l2c.core.schema import Schema
 from l2c.core.sight import View
+from l2c.core.twin import Twin
 from l2c.core.types import Cells, Label, Mask, Probabilities
 from l2c.core.whole_bins import over_whole_bins
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError
 from l2c.release.boxes import share_valid
-from l2c.release.explain import Pools
+from l2c.release.explain import TAKEN_BACK, Pools
 from l2c.release.gather import with_unreadable
 from l2c.release.policy import Policy
 from l2c.release.ranking import only
@@ -63,6 +67,7 @@ class Explainer:
     _model: object = None
     _fit_rows: Any = field(default=None, repr=False)
     _also: tuple[BlackBox, ...] = ()
+    _twin: Twin | None = None
 
     @property
     def layout(self) -> Layout:
@@ -185,21 +190,39 @@ class Explainer:
         asked = self._asked(aimed, request, [wish, *(row for row in limits or () if isinstance(row, Mapping))])
         if privacy.intervals:
             asked, request = asked._over_intervals(request)
-        policy = gate.policy(self.layout) if gate else None
-        readable = np.flatnonzero(~people.bad_rows)
-        released = asked._released(people.cells[readable], readable, request, policy, progress)
-        if privacy.intervals:
-            conditions = request.conditions(asked.schema, readable)
-            released = replace(released, share_valid=share_valid(released, (aimed, *asked._also), conditions))
-        released = with_unreadable(released, readable, people.sentences, len(people.cells))
+        policy = gate.policy(self.layout, self.classes) if gate else None
         notes = {**request.to_dict(), **described(aimed), "fit": dict(self.bundle.notes), **versions()}
-        mark = asked.bundle.mark
-        found = Explanations(released, people.features, people.index, mark, notes, aimed)
+
+        def found(asked: Explainer) -> Explanations:
+            released = asked._whole(people, request, policy, aimed, progress)
+            unjudged = Explanations(released, people.features, people.index, asked.bundle.mark, notes, aimed)
+            return asked._confirmed(unjudged, policy)
+
+        explanations = found(asked)
+        if asked._twin is not None and _taken_back(explanations):
+            # What a twin of the model foresaw the model itself denies: it is asked about every proposal.
+            explanations = found(replace(asked, _twin=None))
+        return explanations
+
+    def _whole(
+        self, people: People, request: Request, policy: Policy | None, aimed: BlackBox, progress: Progress | None
+    ) -> Released:
+        """Return the release over all rows, also those that could not be read, before it is judged again."""
+        readable = np.flatnonzero(~people.bad_rows)
+        released = self._released(people.cells[readable], readable, request, policy, progress)
+        if request.privacy.intervals:
+            conditions = request.conditions(self.schema, readable)
+            released = replace(released, share_valid=share_valid(released, (aimed, *self._also), conditions))
+        return with_unreadable(released, readable, people.sentences, len(people.cells))
+
+    def _confirmed(self, found: Explanations, policy: Policy | None) -> Explanations:
+        """Return what the model, asked about the very frame that is released, does not take back."""
         if not len(found):
             return found
-        judges = Judges(asked.blackbox, asked._also)
-        released = judges.confirmed(released, found.features(), mark.shape)
-        return replace(found, released=released if policy is None else gated(policy, released))
+        features = found.features()
+        released = Judges(self.blackbox, self._also).confirmed(found.released, features, found.mark.shape)
+        built = found.released, features
+        return replace(found, released=released if policy is None else gated(policy, released), _built=built)
 
     def _people(self, frame: Any, privacy: Privacy) -> People:
         if privacy.intervals and self.bundle.release == "intervals":
@@ -222,6 +245,49 @@ class Explainer:
         assert secret is not None  # it was refused otherwise
         return replace(self, bundle=bundle), replace(request, seed=secret.seed)
 
+    def explain_stream(
+        self,
+        source: str | Path | Iterable[Any],
+        out: str | Path,
+        n: int = 100,
+        *,
+        chunk: int = CHUNK,
+        progress: Progress | None = None,
+        **asked: Any,
+    ) -> Streamed:
+        """Explain a table of any length in bounded memory, and return how it went.
+
+        What is found is written as it comes, a Parquet file for each chunk, to a folder that any tool reads as one
+        table and `l2c.read` as explanations, at any time. A run that was ended goes on where it stopped when it is
+        called again with the same request. A row gets the same answer as from `explain`.
+
+        Parameters
+        ----------
+        source
+            A CSV or Parquet file, or frames as they come. To go on with frames, the same ones must come again.
+        out
+            The folder.
+        n
+            How many counterfactuals to find for each row.
+        chunk
+            How many rows to explain at once.
+        progress
+            Called with the rows done and the rows there are; where these are not known, with the rows done.
+        asked
+            Whatever else `explain` takes, but for `limits` and `seconds`.
+        """
+        problems = [*unstreamable(asked), *whole_number_problems(("chunk", chunk, 1))]
+        if problems:
+            raise InputError(problems)
+        chunks = frames.chunks_of(source, self.schema, chunk)
+        request = {"n": n, "chunk": chunk, **plain_request(asked), "bundle": digest_of(self.bundle)}
+        privacy = Privacy(asked.get("release", "values"), asked.get("no_copies"))
+        return stream(
+            lambda frame: self.explain(frame, n, **asked),
+            lambda frame: self._people(frame, privacy).cells,
+            chunks, Path(out), request, progress,
+        )  # fmt: skip
+
     def _asked(self, aimed: BlackBox, request: Request, wishes: Sequence[Mapping[str, Any]]) -> Explainer:
         """Return the explainer as one call wants it: with its range, other versions of the model, and a deadline."""
         problems = [*request.robust.problems(aimed, wishes), *number_problems(aimed, wishes)]
@@ -229,11 +295,12 @@ class Explainer:
             raise InputError(problems)
         bundle, seconds = self.bundle, request.seconds
         model = aimed if seconds is None else within(aimed, seconds)
+        twin = self._twin
         if aimed is not self.blackbox:
-            bundle = replace(bundle, mark=ModelMark.of(model, bundle.mark.shape, self.layout))
+            bundle, twin = replace(bundle, mark=ModelMark.of(model, bundle.mark.shape, self.layout)), None
         also = request.robust.versions(bundle.mark, self.layout, seconds)
         hurried = also if seconds is None else tuple(within(version, seconds) for version in also)
-        return replace(self, bundle=bundle, blackbox=model, _also=hurried)
+        return replace(self, bundle=bundle, blackbox=model, _also=hurried, _twin=twin)
 
     def curve(
         self,
@@ -278,9 +345,12 @@ class Explainer:
         progress: Progress | None,
     ) -> Released:
         proba = answers(self.blackbox, cells)
+        if self._twin is not None and not self._twin.agrees(cells, proba):
+            return replace(self, _twin=None)._released(cells, readable, request, policy, progress)
         goal = request.goal(proba, readable, threshold_of(self.blackbox))
         clock = _clock(request.seconds)
-        budget = Budget(request.tries, request.patience, clock)
+        # As many at first as it takes by what was seen when fitting: each further round is a call of the model.
+        budget = Budget(request.tries, request.patience, clock, self.bundle.notes.get("acceptance", 1.0))
         question = self._question(cells, proba, goal, self.schema, request.limits(readable))
         # A solver settles some rows of a batch, and an interval release may not depend on the batch.
         sight = None if request.privacy.intervals else lambda: self._view(cells)
@@ -348,6 +418,7 @@ class Explainer:
             pool=request.pool,
             enough=request.n if enough is None else enough,
             also=self._also,
+            twin=self._twin,
             banned=self.bundle.secret.copies if self.bundle.secret and request.privacy.without_copies else None,
             dial=request.plausibility,
             seed=request.seed,
@@ -380,7 +451,12 @@ def load(folder: str | Path, *, model: object) -> Explainer:
     """
     bundle = read_bundle(Path(folder))
     blackbox = bundle.mark.recognise(model, bundle.counterer.layout, str(folder))
-    return Explainer(bundle, blackbox, model)
+    twin = twin_of(blackbox, bundle.counterer.layout) if bundle.notes.get("twin") else None
+    return Explainer(bundle, blackbox, model, _twin=twin)
+
+
+def _taken_back(found: Explanations) -> bool:
+    return any(TAKEN_BACK in outcome.sentence for outcome in found.outcomes)
 
 
 def _clock(seconds: float | None) -> Callable[[], bool]:

@@ -51,6 +51,7 @@ class Explanations:
     mark: ModelMark
     notes: Mapping[str, Any]
     _blackbox: BlackBox | None = None
+    _built: tuple[Released, Any] | None = None
 
     @property
     def schema(self) -> Schema:
@@ -82,7 +83,7 @@ class Explanations:
             holds all over them; of any other, for the values that stand here without it. A limit that cuts through a
             bin, such as a permitted range, holds for the value.
         """
-        features = self.features()
+        features = self._features()
         if self.released.share_valid is not None:
             features = in_words(features, self.released.layout, self.released.levels)
         elif intervals:
@@ -96,7 +97,13 @@ class Explanations:
 
         Each was judged by the model, and is valid.
         """
-        return records.long_frame(self.features(), self.released, self.index)
+        return records.long_frame(self._features(), self.released, self.index)
+
+    def _features(self) -> Any:
+        """Return the features as they were built for the model to judge, if they are still the same."""
+        if self._built is not None and self._built[0].cells is self.released.cells:
+            return self._built[1]
+        return self.features()
 
     def features(self) -> Any:
         """Return the counterfactuals' features alone, ready for the model."""
@@ -165,7 +172,12 @@ class Explanations:
 
     def write(self, path: str | Path) -> None:
         """Write everything to a Parquet file, whole or not at all; `l2c.read` reads it back."""
-        records.write(Path(path), self.released, self.features(), self.frame, self.index, self.mark, self.notes)
+        self.write_part(Path(path), 0)
+
+    def write_part(self, path: Path, first: int) -> None:
+        """Write everything as a part of a longer release, in which the first row here has that position."""
+        parts = (self.released, self._features(), self.frame, self.index, self.mark, self.notes)
+        records.write(path, *parts, first=first)
 
     def __repr__(self) -> str:
         counts = Counter(outcome.status for outcome in self.outcomes)
@@ -189,7 +201,7 @@ def _in_intervals(features: Any, released: Released) -> Any:
 
 
 def read(path: str | Path, *, model: object = None) -> Explanations:
-    """Return the explanations in a file that `Explanations.write` wrote.
+    """Return the explanations in a file that `Explanations.write` wrote, or in the folder of a stream.
 
     Parameters
     ----------

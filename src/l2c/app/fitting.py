@@ -20,6 +20,7 @@ from l2c.core.method import Proposer, Question
 from l2c.core.schema import Schema
 from l2c.core.split import dev_rows
 from l2c.core.streams import Streams
+from l2c.core.twin import Twin
 from l2c.core.types import Cells, Label, Probabilities
 from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, MIDDLE, RATE_AT_1, RATE_AT_HALF, Dial
 from l2c.engine.discretise import discretise
@@ -377,6 +378,7 @@ def pools_from(
     seed: int,
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
+    twin: Twin | None = None,
     banned: Banned | None = None,
     policy: Policy | None = None,
     sight: Sight | None = None,
@@ -395,11 +397,31 @@ def pools_from(
         enough=enough,
         budget=budget,
         also=also,
+        twin=twin,
         banned=banned,
         policy=policy,
         sight=sight,
         progress=progress,
     )
+
+
+PROBED_ROWS, PROBED_DRAWS = 30, 30
+LEAST_ACCEPTANCE = 0.1
+"""No first round is sized for less: rows differ, and those that have enough ask no more."""
+
+
+def acceptance_seen(counterer: Counterer, blackbox: BlackBox, dev: Cells, twin: Twin | None, seed: int) -> float:
+    """Return the share of proposals that turn out valid on some dev rows, in two digits."""
+    told = Answered.by(blackbox, dev[:PROBED_ROWS])
+    question = other_class(counterer.layout, told, counterer.recipe.decode)
+    once = Budget(PROBED_DRAWS)
+    pools = pools_from(
+        counterer, blackbox, question, pool=PROBED_DRAWS, enough=PROBED_DRAWS, dial=counterer.recipe.plausibility,
+        seed=seed, budget=once, twin=twin,
+    )  # fmt: skip
+    valid = sum(int(looked.valid.sum()) for looked in pools.searches)
+    drawn = sum(int(looked.drawn.sum()) for looked in pools.searches)
+    return round(max(valid / drawn, LEAST_ACCEPTANCE), 2) if drawn else 1.0
 
 
 def selection_of(counterer: Counterer, select: Strategy, dial: float) -> Selection:

@@ -11,6 +11,7 @@ import numpy as np
 from l2c.app.audit import population_of
 from l2c.core.layout import Layout, places
 from l2c.core.schema import Schema
+from l2c.core.types import Label
 from l2c.errors import InputError
 from l2c.release.policy import Count, Crowd, Policy, Scope
 
@@ -33,6 +34,9 @@ class Gate:
     population, k_map
         Rows that an attacker may hold, with the quasi-identifying columns at least; and of how many of them a class
         must not be told apart: one that matches none, or at least `k_map`, passes.
+    population_prediction
+        The model's answers for the population: the name of a column of it, or as many labels as it has rows. With
+        them, people are linked by the predicted class too; without them, by the other quasi-identifiers alone.
     scope
         Whether the policy holds in every input's `set`, or in the whole `release`. What a row gets then depends on the
         other rows of the batch.
@@ -66,6 +70,7 @@ class Gate:
     scope: Scope = "set"
     count: Count = "samples"
     generalise: bool = False
+    population_prediction: Any = None
 
     def __post_init__(self) -> None:
         problems = [*self._problems()]
@@ -91,6 +96,8 @@ class Gate:
         if (self.population is None) != (self.k_map is None):
             given, lacking = ("k_map", "population") if self.population is None else ("population", "k_map")
             yield f"{given} says nothing without {lacking}: give both"
+        if self.population is None and self.population_prediction is not None:
+            yield "population_prediction says nothing without population: give both"
 
     def problems(self, schema: Schema, n: object, *, stream: bool = False) -> Iterator[str]:
         """Yield why this policy cannot be kept for sets of n under a schema.
@@ -115,8 +122,8 @@ class Gate:
         if stream and self.scope == "release":
             yield "the gate's scope is a release, and a stream has no end: use scope='set', or explain the rows at once"
 
-    def policy(self, layout: Layout) -> Policy:
-        """Return the policy as the release keeps it, over these levels.
+    def policy(self, layout: Layout, classes: tuple[Label, ...]) -> Policy:
+        """Return the policy as the release keeps it, over these levels and the model's classes.
 
         Raises
         ------
@@ -136,17 +143,15 @@ class Gate:
             self.l,
             self.t,
             self.k_map,
-            self._crowd(layout),
+            self._crowd(layout, classes),
             self.scope,
             self.count,
             self.generalise,
         )
 
-    def _crowd(self, layout: Layout) -> Crowd | None:
-        if self.population is None:
-            return None
-        cells = population_of(self.population, layout)
-        return Crowd(layout.levels(cells)[:, places(layout, "quasi")])
+    def _crowd(self, layout: Layout, classes: tuple[Label, ...]) -> Crowd | None:
+        people = population_of(self.population, self.population_prediction, layout, classes)
+        return None if people is None else Crowd(layout.levels(people.cells)[:, places(layout, "quasi")], people.label)
 
     @property
     def sentence(self) -> str:

@@ -15,7 +15,7 @@ from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.core.blackbox import BlackBox
 from l2c.core.explanation import Measured, Released
-from l2c.core.types import Probabilities
+from l2c.core.types import Cells, Probabilities
 from l2c.release.explain import confirm
 from l2c.release.search import judged_by_all
 
@@ -38,7 +38,8 @@ class Judges:
         ModelError
             If something is taken back by a model that does not answer the same row alike.
         """
-        told = [judged_on(judge, shape, features) for judge in (self.model, *self.also)]
+        cells = released.cells if frames.keeps_numbers(features, shape.schema) else None
+        told = [judged_on(judge, shape, features, cells) for judge in (self.model, *self.also)]
         answers, (_, numbers) = [proba for proba, _ in told], told[0]
         if numbers is not None and released.measured is not None:
             released = replace(released, measured=Measured(released.measured.before, numbers))
@@ -50,11 +51,12 @@ class Judges:
 
 
 def judged_on(
-    blackbox: BlackBox, shape: FrameShape, features: Any
+    blackbox: BlackBox, shape: FrameShape, features: Any, cells: Cells | None = None
 ) -> tuple[Probabilities, Float64[np.ndarray, " rows"] | None]:
     """Return a model's answers on a frame of counterfactuals, and the numbers behind them if it predicts numbers.
 
-    A model that takes frames of this kind is asked about the frame itself, and any other about what it holds.
+    A model that takes frames of this kind is asked about the frame itself, and any other about what it holds: the
+    cells, where it is known which they are.
     """
     same, rows = frames.kind_of(features) == shape.kind, frames.height(features)
     if isinstance(blackbox, RangeModel):
@@ -63,4 +65,4 @@ def judged_on(
         return blackbox.wanted.proba(numbers), numbers
     if isinstance(blackbox, FrameModel) and same:
         return blackbox.of_frame(shape.arrange(features), rows), None
-    return blackbox.proba(frames.strict(frames.read(features, shape.schema))), None
+    return blackbox.proba(frames.strict(frames.read(features, shape.schema)) if cells is None else cells), None

@@ -13,9 +13,10 @@ from l2c.adapters.bundles import Bundle
 from l2c.adapters.models.deciding import decided, described
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.models.range_model import RangeModel
+from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.app.explainer import Explainer
-from l2c.app.fitting import Counted, Progress, fit_method, split_rows
+from l2c.app.fitting import Counted, Progress, acceptance_seen, fit_method, split_rows
 from l2c.app.people import generalised
 from l2c.app.requests import whole_number_problems
 from l2c.app.versions import versions
@@ -119,16 +120,20 @@ class L2C(Recipe):
         recipe = Recipe(**{name: getattr(self, name) for name in Recipe.__dataclass_fields__})
         asked = Counted(blackbox)
         counterer, training = fit_method(recipe, schema, asked, fit, held_out, seed, progress, public)
-        notes = {
+        twin = twin_of(blackbox, counterer.layout)
+        notes: dict[str, object] = {
             "training": training,
             "seed": seed,
             "fit_rows": len(fit),
             "dev_rows": len(held_out),
             "model_rows": asked.rows,
+            "twin": twin is not None,
+            "acceptance": acceptance_seen(counterer, asked, held_out, twin, seed),
             **described(blackbox),
             **versions(),
         }
         mark = ModelMark.of(blackbox, shape, counterer.layout)
         levels = counterer.layout.levels(np.concatenate([fit, held_out]))
         secret = Secret.of(levels, secrets.token_bytes(SECRET_BYTES) if key is None else key)
-        return Explainer(Bundle(counterer, mark, notes, secret, release), blackbox, model, shape.build(fit))
+        bundle = Bundle(counterer, mark, notes, secret, release)
+        return Explainer(bundle, blackbox, model, shape.build(fit), _twin=twin)

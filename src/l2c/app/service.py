@@ -17,6 +17,7 @@ from l2c.app.gate import Gate
 from l2c.app.l2c import L2C
 from l2c.app.limit_texts import parse_forbids, parse_permits
 from l2c.app.recheck import Recheck, recheck
+from l2c.app.streams import CHUNK, Streamed
 from l2c.core.explanation import Release
 from l2c.core.schema import Schema
 from l2c.core.types import Label
@@ -126,6 +127,7 @@ class TypedGate:
     l: int | None = None  # noqa: E741  # its name in the literature
     t: float | None = None
     population: Path | None = None
+    population_prediction: str | None = None
     k_map: int | None = None
     scope: Scope = "set"
     count: Count = "samples"
@@ -139,7 +141,7 @@ class TypedGate:
         given = {} if self.k is None else {"k": self.k}
         return Gate(
             **given, l=self.l, t=self.t, population=rows, k_map=self.k_map, scope=self.scope, count=self.count,
-            generalise=self.generalise,
+            generalise=self.generalise, population_prediction=self.population_prediction,
         )  # fmt: skip
 
 
@@ -190,6 +192,35 @@ def explain_file(
     )  # fmt: skip
     write_found(found, out)
     return found
+
+
+def explain_stream(
+    bundle: Path,
+    model: str,
+    data: Path,
+    out: Path,
+    *,
+    n: int,
+    seed: int | None,
+    wish: TypedWish,
+    plausibility: float | None,
+    select: Strategy | None,
+    pool: int | None,
+    tries: int | None,
+    robust_margin: float | None = None,
+    release: Release = "values",
+    no_copies: bool | None = None,
+    gate: TypedGate = NO_GATE,
+    chunk: int = CHUNK,
+    progress: Progress | None,
+) -> Streamed:
+    """Explain a file of any length from a bundle, a part at a time, and return how it went."""
+    explainer = load(bundle, model=open_model(model))
+    return explainer.explain_stream(
+        data, out, n, chunk=chunk, seed=seed, plausibility=plausibility, select=select, pool=pool, tries=tries,
+        robust=robust_margin, release=release, no_copies=no_copies, gate=gate.read(explainer.schema),
+        progress=progress, **_wished(wish, explainer),
+    )  # fmt: skip
 
 
 def recheck_file(found: Path, model: str, out: Path | None, *, threshold: float | None = None) -> Recheck:

@@ -36,6 +36,8 @@ def price(
 
 def total_costs(layout: Layout, was: Cells, now: Cells, own: Levels, levels: Levels) -> Float64[np.ndarray, ...]:
     """Return what each change costs in all; axes before the features broadcast."""
+    if not has_prices(layout):
+        return (levels != own).sum(axis=-1).astype(np.float64)
     total = np.zeros(levels.shape[:-1])
     for i, feature in enumerate(layout.schema.features):
         total = total + price(feature, was[..., i], now[..., i], levels[..., i] != own[..., i])

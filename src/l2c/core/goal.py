@@ -54,6 +54,9 @@ class Goal:
 
     def chance(self, proba: Probabilities) -> Float64[np.ndarray, " rows"]:
         """Return the probability that the model gives to the accepted classes together, for each row."""
+        first, second = self.accepted[:, 0], self.accepted[:, -1]
+        if self.accepted.shape[1] == 2 and (first != second).all():
+            return np.where(second, proba[:, 1], proba[:, 0])
         # One class is read, not added to zeros, so that the number is the model's own.
         single = np.take_along_axis(proba, self.accepted.argmax(axis=1)[:, None], axis=1)[:, 0]
         if (self.accepted.sum(axis=1) == 1).all():
@@ -78,6 +81,10 @@ class Goal:
         with np.errstate(invalid="ignore"):
             return np.where(ranged, (chance >= self.low) & (chance <= self.high), decided)
 
+    def clear(self, proba: Probabilities, by: float) -> Mask:
+        """Return which decisions are clear: at least so far from where they would be another."""
+        return np.asarray(np.abs(self.lead(proba) - 2 * self.margin) >= by)
+
     def lead(self, proba: Probabilities) -> Float64[np.ndarray, " rows"]:
         """Return how far each row's accepted classes are ahead of the others; above 0 the model decides for one.
 
@@ -85,16 +92,26 @@ class Goal:
         >>> goal.lead(np.array([[0.5, 0.5], [0.5, 0.5]]))
         array([ 0.5, -0.5])
         """
+        if self.threshold is None and self.accepted.shape[1] == 2:
+            return self._lead_of_second(proba[:, 1] - proba[:, 0])
         if self.threshold is None:
             best = np.where(self.accepted, proba, -np.inf).max(axis=1)
             return best - np.where(self.accepted, -np.inf, proba).max(axis=1)
         # Both sides are told by the second class's own probability: the first one's may be rounded another way.
-        above = 2 * (proba[:, 1] - self.threshold)
+        return self._lead_of_second(2 * (proba[:, 1] - self.threshold))
+
+    def _lead_of_second(self, above: Float64[np.ndarray, " rows"]) -> Float64[np.ndarray, " rows"]:
+        """Return the lead of the accepted ones of two classes, given how far the second is ahead."""
         first, second = self.accepted[:, 0], self.accepted[:, 1]
-        return np.where(first, np.where(second, np.inf, -above), np.where(second, above, -np.inf))
+        lead = np.where(second, above, -above)
+        if (first != second).all():
+            return lead
+        return np.where(first == second, np.where(first, np.inf, -np.inf), lead)
 
     def nearness(self, proba: Probabilities) -> Float64[np.ndarray, " rows"]:
         """Return how near each row is to its goal, for comparison within a row: more is nearer."""
         chance = self.chance(proba)
+        if np.isnan(self.low).all():
+            return chance
         outside = np.fmax(np.fmax(self.low - chance, chance - self.high), 0.0)
         return np.where(np.isnan(self.low), chance, -outside)

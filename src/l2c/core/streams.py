@@ -43,6 +43,11 @@ def row_keys(cells: Cells, seed: int) -> Keys:
     return keys
 
 
+def words_of(integers: int) -> int:
+    """Return how many words of a stream so many 32-bit integers take: two are in one."""
+    return -(-integers // 2)
+
+
 @dataclass(frozen=True, slots=True)
 class Streams:
     """One stream of random 32-bit integers per row."""
@@ -58,8 +63,12 @@ class Streams:
         """Return the streams of some of the rows."""
         return Streams(self.keys[rows])
 
-    def draws(self, first: Int64[np.ndarray, " rows"], count: int, each: int) -> UInt32[np.ndarray, "rows draws each"]:
+    def draws(
+        self, first: Int64[np.ndarray, " rows"], count: int, each: int, *, start: int = 0
+    ) -> UInt32[np.ndarray, "rows draws some"]:
         """Return `count` draws of every stream from its position `first` on, `each` integers a draw.
+
+        With `start`, the integers before it are left out of every draw.
 
         >>> streams = Streams.for_rows(np.array([[1.0], [2.0]]), seed=7)
         >>> all_at_once = streams.draws(np.array([0, 0]), 4, each=3)
@@ -67,10 +76,11 @@ class Streams:
         >>> bool((all_at_once[0, 2:] == later[0]).all() and (all_at_once[1, 1:3] == later[1]).all())
         True
         """
-        words_each = -(-each // 2)
-        start = first.astype(np.uint64) * np.uint64(words_each) + np.uint64(1)
+        words_each, skipped = words_of(each), start // 2
+        position = first.astype(np.uint64) * np.uint64(words_each) + np.uint64(1)
         with np.errstate(over="ignore"):
-            steps = np.arange(count * words_each, dtype=np.uint64) * _GOLDEN
-            words = scramble((self.keys + start * _GOLDEN)[:, None] + steps[None, :])
+            steps = np.arange(count * words_each, dtype=np.uint64).reshape(count, words_each)[:, skipped:] * _GOLDEN
+            words = scramble((self.keys + position * _GOLDEN)[:, None] + steps.reshape(1, -1))
         halves = words.astype("<u8", copy=False).view("<u4")
-        return halves.reshape(len(self.keys), count, 2 * words_each)[:, :, :each]
+        halves = halves.reshape(len(self.keys), count, 2 * (words_each - skipped))
+        return halves[:, :, start - 2 * skipped : each - 2 * skipped]

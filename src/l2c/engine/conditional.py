@@ -21,6 +21,9 @@ from l2c.core.types import Levels
 from l2c.engine.bind import fall
 from l2c.engine.reference import ReferenceLaw
 
+VANISHING = 1e-100
+"""Beliefs below this are scaled up, so that a product over many children does not become 0."""
+
 Table = Float64[np.ndarray, "parent_levels levels"]
 Belief = Float64[np.ndarray, "levels lines"]
 
@@ -84,7 +87,8 @@ class _Gathering:
             parent = self.law.parent[i]
             if len(self.moving[parent]):
                 beliefs[parent] *= self._message(i, self.moving[parent], beliefs[i])
-                beliefs[parent] /= beliefs[parent].max(axis=0)
+                top = beliefs[parent].max(axis=0)
+                beliefs[parent] /= np.where(top < VANISHING, top, 1.0)
         return beliefs
 
     def _message(self, child: int, lines: Int64[np.ndarray, " lines"], belief: Belief) -> Belief:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float64, Int64
 
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.layout import Layout
 from l2c.core.types import Cells, Levels
 
@@ -17,4 +18,20 @@ def decode_levels(
     The paper's formula assumes bins of equal width while its bins are of equal frequency; the value here stands for
     the bin itself. A feature whose level did not change keeps the person's own value, which `values` holds there.
     """
+    if compiles():
+        return _looked_up(levels, layout.offsets, values, row)
     return values[row[:, None], levels + layout.offsets]
+
+
+@Compiled
+def _looked_up(
+    levels: Levels,
+    offsets: Int64[np.ndarray, " features"],
+    values: Float64[np.ndarray, "rows width"],
+    row: Int64[np.ndarray, " n"],
+) -> Cells:
+    cells = np.empty(levels.shape)
+    for n in range(len(row)):
+        for i in range(len(offsets)):
+            cells[n, i] = values[row[n], offsets[i] + levels[n, i]]
+    return cells

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float32, Float64
+from jaxtyping import Bool, Float32, Float64, Int64
 
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.layout import Layout
 from l2c.core.method import Question
 from l2c.core.types import Cells
@@ -40,18 +41,65 @@ class Encoder:
         return self(np.zeros((1, len(self.mean)))).shape[1]
 
     def __call__(self, cells: Cells) -> Float32[np.ndarray, "rows inputs"]:
-        hot = self.layout.one_hot(self.layout.levels(cells))
         if self.inputs == "levels":
-            return hot
-        parts = []
-        for i, (feature, axis) in enumerate(zip(self.layout.schema.features, self.layout.axes, strict=True)):
-            start = int(self.layout.offsets[i])
-            if feature.numeric:
-                value = np.nan_to_num((cells[:, i] - self.mean[i]) / self.scale[i])
-                parts += [value[:, None], hot[:, start + axis.known : start + axis.size]]
+            return self.layout.one_hot(self.layout.levels(cells))
+        numeric = np.array([feature.numeric for feature in self.layout.schema.features])
+        known = np.array([axis.known for axis in self.layout.axes])
+        missing = np.array([axis.missing for axis in self.layout.axes])
+        widths = np.where(numeric, 1, known) + missing
+        # Where a feature's columns begin, and where its missing values are flagged; -1 if they cannot be missing.
+        first = np.cumsum(widths) - widths
+        flag = np.where(missing, first + widths - 1, -1)
+        encoded = np.zeros((len(cells), int(widths.sum())), dtype=np.float32)
+        (_fill if compiles() else _fill_at_once)(encoded, cells, numeric, self.mean, self.scale, first, flag)
+        return encoded
+
+
+Columns = Int64[np.ndarray, " features"]
+
+
+@Compiled
+def _fill(
+    encoded: Float32[np.ndarray, "rows inputs"],
+    cells: Cells,
+    numeric: Bool[np.ndarray, " features"],
+    mean: Float64[np.ndarray, " features"],
+    scale: Float64[np.ndarray, " features"],
+    first: Columns,
+    flag: Columns,
+) -> None:
+    """Fill in the input of the networks: numbers standardised, the column of a level or of "missing" set to 1."""
+    for row in range(len(cells)):
+        for i in range(len(first)):
+            value = cells[row, i]
+            if np.isnan(value):
+                if flag[i] >= 0:
+                    encoded[row, flag[i]] = 1.0
+            elif numeric[i]:
+                encoded[row, first[i]] = (value - mean[i]) / scale[i]
             else:
-                parts.append(hot[:, start : start + axis.size])
-        return np.concatenate(parts, axis=1).astype(np.float32)
+                encoded[row, first[i] + np.int64(value)] = 1.0
+
+
+def _fill_at_once(
+    encoded: Float32[np.ndarray, "rows inputs"],
+    cells: Cells,
+    numeric: Bool[np.ndarray, " features"],
+    mean: Float64[np.ndarray, " features"],
+    scale: Float64[np.ndarray, " features"],
+    first: Columns,
+    flag: Columns,
+) -> None:
+    """Do what `_fill` does, column by column."""
+    for i, column in enumerate(cells.T):
+        gone = np.isnan(column)
+        there = np.flatnonzero(~gone)
+        if numeric[i]:
+            encoded[there, first[i]] = (column[there] - mean[i]) / scale[i]
+        else:
+            encoded[there, first[i] + column[there].astype(np.int64)] = 1.0
+        if flag[i] >= 0:
+            encoded[gone, flag[i]] = 1.0
 
 
 def inputs_of(encoder: Encoder, question: Question) -> Float32[np.ndarray, "rows inputs"]:

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
+from l2c.core.compiled import compiles
 from l2c.core.layout import Layout
 from l2c.core.method import Question
 from l2c.core.rules import Bond, bonds
-from l2c.core.streams import Streams
+from l2c.core.streams import Streams, words_of
 from l2c.core.types import Levels
 from l2c.engine.bind import Masses, bind, take_back
 from l2c.engine.conditional import draw_given_kept, full_conditional
 from l2c.engine.constrain import feature_reluctance, level_reluctance, local_distribution, log_weights
 from l2c.engine.dial import Dial
+from l2c.engine.drawing import drawn_levels, likely_levels
 from l2c.engine.encode import Encoder, inputs_of
 from l2c.engine.few import few_coins
 from l2c.engine.networks import Network, forward
@@ -153,9 +155,9 @@ class Draws:
     ) -> Levels:
         """Return draws of independent features; with `few`, of at most as many changes as each row may make."""
         layout, features, tied = self.method.layout, len(self.method.layout.axes), self._bonds
-        uniforms = self.streams.take(rows).draws(first, count, each=features * (1 + few) + len(tied))
-        own = self.question.levels[rows]
+        each, streams, own = features * (1 + few) + len(tied), self.streams.take(rows), self.question.levels[rows]
         if few:
+            uniforms = streams.draws(first, count, each)
             places = own + layout.offsets
             chance = 1 - np.take_along_axis(law, places, axis=1)
             coins = few_coins(chance, self.question.room.changes[rows], uniforms[:, :, features : 2 * features])
@@ -164,11 +166,14 @@ class Draws:
             np.put_along_axis(elsewhere, places, np.where(chance > 0, 0.0, 1.0), axis=1)
             drawn = draw_levels(layout, integer_cdf(layout, elsewhere), uniforms[:, :, :features])
             levels = np.where(coins, drawn, own[:, None, :])
+        elif compiles():
+            cdf, words = integer_cdf(layout, law), words_of(each)
+            levels = drawn_levels(streams.keys, first, count, words, cdf, layout.offsets, layout.sizes)
         else:
-            levels = draw_levels(layout, integer_cdf(layout, law), uniforms[:, :, :features])
+            levels = draw_levels(layout, integer_cdf(layout, law), streams.draws(first, count, each)[:, :, :features])
         if tied:
             lines, line = levels.reshape(-1, features), np.repeat(np.arange(len(rows)), count)
-            last = uniforms[:, :, features * (1 + few) :].reshape(-1, len(tied))
+            last = streams.draws(first, count, each, start=features * (1 + few)).reshape(-1, len(tied))
             by_level = law.T
             self._follow(tied, lines, rows[line], last, lambda i, at: by_level[self._places(i)][:, line[at]])
             levels = lines.reshape(levels.shape)
@@ -192,34 +197,76 @@ class Draws:
 
     def _likely(self, rows: np.ndarray, first: np.ndarray, count: int) -> Levels:
         """Return draws whose changed features fit the kept ones under the reference law."""
-        layout, features, tied = self.method.layout, len(self.method.layout.axes), self._bonds
-        uniforms = self.streams.take(rows).draws(first, count, each=2 * features + len(tied))
-        # What can only stay as it is need not be drawn.
+        features, tied = len(self.method.layout.axes), self._bonds
+        each, streams = 2 * features + len(tied), self.streams.take(rows)
+        levels = np.empty((len(rows), count, features), dtype=np.int16)
+        counted = self._counted[rows]
+        for index, law in enumerate(self.method.laws):
+            members = self.question.desired[rows] == index
+            for few, some in ((False, np.flatnonzero(members & ~counted)), (True, np.flatnonzero(members & counted))):
+                if not len(some):
+                    continue
+                chance, mine = self._chance(rows[some]), (rows[some], streams.take(some), first[some], count, each)
+                if compiles() and not few:
+                    levels[some] = self._likely_compiled(law, chance, *mine)
+                else:
+                    levels[some] = self._likely_at_once(law, chance, *mine)
+                if tied:
+                    last = mine[1].draws(first[some], count, each, start=2 * features).reshape(-1, len(tied))
+                    lines, line = levels[some].reshape(-1, features), np.repeat(rows[some], count)
+                    self._bind_likely(law, tied, lines, line, last)
+                    levels[some] = lines.reshape(-1, count, features)
+        return levels
+
+    def _chance(self, rows: np.ndarray) -> Float64[np.ndarray, "rows features"]:
+        """Return how likely each feature is to be drawn; what can only stay as it is need not be."""
+        layout = self.method.layout
         elsewhere = self.local[rows] > 0
         np.put_along_axis(elsewhere, self.question.levels[rows] + layout.offsets, False, axis=1)
-        free = np.logical_or.reduceat(elsewhere, layout.offsets, axis=1)
-        chance = np.where(free, self.selection[rows], 0.0)
-        selected = self._coins(chance, rows, uniforms[:, :, features : 2 * features])
-        levels = np.empty((len(rows), count, features), dtype=np.int16)
-        for index, law in enumerate(self.method.laws):
-            members = np.flatnonzero(self.question.desired[rows] == index)
-            if not len(members):
-                continue
-            line = np.repeat(rows[members], count)
-            lines = draw_given_kept(
-                layout,
-                law,
-                self.exponent,
-                self.local,
-                self.question.levels,
-                line,
-                selected[members].reshape(-1, features),
-                uniforms[members, :, :features].reshape(-1, features),
-            )
-            if tied:
-                self._bind_likely(law, tied, lines, line, uniforms[members, :, 2 * features :].reshape(-1, len(tied)))
-            levels[members] = lines.reshape(-1, count, features)
-        return levels
+        return np.where(np.logical_or.reduceat(elsewhere, layout.offsets, axis=1), self.selection[rows], 0.0)
+
+    def _likely_compiled(
+        self,
+        law: ReferenceLaw,
+        chance: Float64[np.ndarray, "rows features"],
+        rows: np.ndarray,
+        streams: Streams,
+        first: np.ndarray,
+        count: int,
+        each: int,
+    ) -> Levels:
+        layout = self.method.layout
+        tables = [table**self.exponent for table in law.tables]
+        starts = np.cumsum([0, *(table.size for table in tables[:-1])])
+        return likely_levels(
+            streams.keys, first, count, words_of(each), np.rint(chance * 2.0**BITS).astype(np.uint32),
+            self.local[rows], self.question.levels[rows], law.order, law.parent,
+            np.concatenate([table.ravel() for table in tables]), starts, layout.offsets, layout.sizes,
+        )  # fmt: skip
+
+    def _likely_at_once(
+        self,
+        law: ReferenceLaw,
+        chance: Float64[np.ndarray, "rows features"],
+        rows: np.ndarray,
+        streams: Streams,
+        first: np.ndarray,
+        count: int,
+        each: int,
+    ) -> Levels:
+        features = chance.shape[1]
+        uniforms = streams.draws(first, count, each)
+        lines = draw_given_kept(
+            self.method.layout,
+            law,
+            self.exponent,
+            self.local,
+            self.question.levels,
+            np.repeat(rows, count),
+            self._coins(chance, rows, uniforms[:, :, features : 2 * features]).reshape(-1, features),
+            uniforms[:, :, :features].reshape(-1, features),
+        )
+        return lines.reshape(-1, count, features)
 
     def _coins(
         self, chance: Float64[np.ndarray, "rows features"], rows: np.ndarray, uniforms: np.ndarray

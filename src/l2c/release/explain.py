@@ -13,12 +13,13 @@ from l2c.core.costs import total_costs
 from l2c.core.explanation import Outcome, Reason, Released
 from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
+from l2c.core.twin import Twin
 from l2c.core.types import Mask, Probabilities
 from l2c.release import search
 from l2c.release.gated import sets_of, shared_sets
 from l2c.release.policy import Policy
 from l2c.release.ranking import only, ranks
-from l2c.release.search import Banned, Budget, Kept, Manner, Search, joined, judged_by_all
+from l2c.release.search import Banned, Budget, Kept, Manner, Search, joined, judged_by_all, known
 from l2c.release.select import Selection
 from l2c.release.settle import Sight, settle
 from l2c.release.withhold import LATE, NO_OTHERS, shortages, withheld
@@ -41,6 +42,7 @@ class Pools:
         first = self.searches[0]
         found, steps = self._chosen(asked, selection)
         own, counts = self.question.levels[found.row], np.bincount(found.row, minlength=len(self.question))
+        cells = known(found.cells)
         return Released(
             layout=first.layout,
             classes=first.blackbox.classes,
@@ -53,10 +55,10 @@ class Pools:
             row=found.row,
             rank=ranks(found.row),
             levels=found.levels,
-            cells=found.cells,
+            cells=cells,
             chance=found.chance,
             predicted=found.label,
-            cost=total_costs(first.layout, self.question.cells[found.row], found.cells, own, found.levels),
+            cost=total_costs(first.layout, self.question.cells[found.row], cells, own, found.levels),
             valid=np.ones(len(found.row), dtype=bool),
             coarse=steps if first.policy is not None and first.policy.generalise else None,
         )
@@ -111,6 +113,7 @@ def look(
     enough: int | Int64[np.ndarray, " rows"],
     budget: Budget,
     also: tuple[BlackBox, ...] = (),
+    twin: Twin | None = None,
     banned: Banned | None = None,
     policy: Policy | None = None,
     sight: Sight | None = None,
@@ -125,6 +128,8 @@ def look(
     ----------
     also
         Other versions of the model, under each of which a counterfactual must reach its goal too.
+    twin
+        A twin of the model that judges proposals in its stead, where its decision alone counts.
     banned
         Which combinations of levels may not leave, such as copies of training rows; they are not even judged.
     policy
@@ -132,6 +137,8 @@ def look(
         that draws in blocks (`blocks.InBlocks`) needs fewer draws for it.
     """
     rows = len(question)
+    if also or not np.isnan(question.goal.low).all():
+        twin = None
     if also:
         question = replace(question, already=_already_under_all(question, also))
     searches = []
@@ -139,7 +146,9 @@ def look(
     for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
         chunk = question.take(np.arange(start, min(rows, start + step)))
         wanted = np.broadcast_to(enough, rows)[start : start + step]
-        looking = Search(layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also, banned, policy)
+        looking = Search(
+            layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also, twin, banned, policy
+        )
         looking.out_of_time = start > 0 and budget.expired()
         looking.run()
         if sight is not None and not looking.out_of_time:
@@ -179,10 +188,11 @@ def confirm(released: Released, proba: Probabilities, also: Sequence[Probabiliti
 
 def _taken_back(outcome: Outcome, gone: int, asked: int) -> Outcome:
     """Return how a row ended that has lost some of its set; what was not released stays in its pool."""
-    why = " (the model took back others when asked again)"
-    return replace(_ended(outcome.found - gone, asked, outcome.tries, why), valid=outcome.valid - gone)
+    ended = _ended(outcome.found - gone, asked, outcome.tries, f" ({TAKEN_BACK})")
+    return replace(ended, valid=outcome.valid - gone)
 
 
+TAKEN_BACK = "the model took back others when asked again"
 PROVEN = "no combination of levels within the limits changes the outcome: a solver proved it"
 ALREADY = Outcome("already", "the model already gives the desired outcome; nothing has to change")
 

@@ -43,12 +43,18 @@ def obeys(layout: Layout, question: Question, row: Int64[np.ndarray, " n"], leve
         The proposals by level and by value.
     """
     own, cells, room = question.levels[row], question.cells[row], question.room
-    good = np.ones(len(levels), dtype=bool)
-    for rule in layout.schema.rules:
-        good &= meets_rule(rule, layout.schema.names, own, levels)
+    good = obeys_rules(layout, own, levels)
     if room.prices is not None:
         good &= total_costs(layout, cells, values, own, levels) <= room.spend[row]
     for condition, rows in room.conditions:
         asked = np.flatnonzero(good & rows[row])
         good[asked] = condition.holds(values[asked], cells[asked])
+    return good
+
+
+def obeys_rules(layout: Layout, own: Levels, levels: Levels) -> Mask:
+    """Return which proposals keep the rules between features."""
+    good = np.ones(len(levels), dtype=bool)
+    for rule in layout.schema.rules:
+        good &= meets_rule(rule, layout.schema.names, own, levels)
     return good

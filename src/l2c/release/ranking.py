@@ -13,7 +13,8 @@ from l2c.core.types import Mask
 
 def ranks(row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
     """Return the place of each counterfactual in its row's set, from 1 on; rows stand together."""
-    return np.arange(1, len(row) + 1) - np.searchsorted(row, row, side="left")
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    return np.arange(1, len(row) + 1) - np.repeat(starts, np.diff(starts, append=len(row)))
 
 
 def only(released: Released, which: Mask) -> Released:

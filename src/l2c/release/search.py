@@ -8,25 +8,27 @@ order of rows changes what it gets.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float64, Int16, Int64, UInt64
+from jaxtyping import Float64, Int16, Int64
 
 from l2c.core.blackbox import BlackBox, decide
 from l2c.core.costs import total_costs
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
-from l2c.core.streams import scramble
+from l2c.core.twin import Twin
 from l2c.core.types import Cells, Levels, Mask, Probabilities
 from l2c.engine.decode import decode_levels
 from l2c.release.exhaust import ENUMERABLE, every_proposal
-from l2c.release.obey import fits, obeys
+from l2c.release.obey import fits, obeys, obeys_rules
 from l2c.release.policy import Policy
 from l2c.release.ranking import ranks
 from l2c.release.refine import HARD_ROUND, TIGHT_ROUND, is_hard, refined
 from l2c.release.select import Selection, choose
+from l2c.release.sift import Sieve
 
 BLOCK = 1 << 17
 """Proposals handled at once: large enough to batch the model's calls, small enough for the memory."""
@@ -45,12 +47,14 @@ Banned = Callable[[Levels], Mask]
 class Budget:
     """How long to look: proposals drawn for one row, and a clock that tells when time is up.
 
-    A row that has enough for a set, but not yet a full pool to choose it from, draws no more than `patience`.
+    A row that has enough for a set, but not yet a full pool to choose it from, draws no more than `patience`. Its first
+    draws are as many as it takes if the share `acceptance` of them is valid.
     """
 
     tries: int
     patience: int | None = None
     expired: Clock = lambda: False
+    acceptance: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +75,26 @@ class Manner:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """Valid counterfactuals: the row of each, its levels, its values, the probability of what is desired, its class."""
+    """Valid counterfactuals: the row of each, its levels, its values, the probability of what is desired, its class.
+
+    Where the values are not worked out yet they are None, and `second` says which have the second choice of them.
+    """
 
     row: Int64[np.ndarray, " n"]
     levels: Levels
-    cells: Cells
+    cells: Cells | None
     chance: Float64[np.ndarray, " n"]
     label: Int64[np.ndarray, " n"]
+    second: Mask
 
     def take(self, which: np.ndarray) -> Kept:
-        return Kept(self.row[which], self.levels[which], self.cells[which], self.chance[which], self.label[which])
+        cells = None if self.cells is None else self.cells[which]
+        row, levels, chance = self.row[which], self.levels[which], self.chance[which]
+        return Kept(row, levels, cells, chance, self.label[which], self.second[which])
 
     def among(self, start: int) -> Kept:
         """Return the same for rows that begin at some place of a larger batch."""
-        return Kept(self.row + start, self.levels, self.cells, self.chance, self.label)
+        return replace(self, row=self.row + start)
 
 
 @dataclass(slots=True, eq=False)
@@ -94,8 +104,9 @@ class Search:
     `pool` is how many valid ones each row looks for, and with `enough` of them it looks no longer than the budget's
     patience; `start` is the position of the chunk's first row in the batch,
     for which the proposer speaks. A proposal is valid if it reaches its goal under the model and under every one of
-    `also`, other versions of it. What is `banned` is not even judged; under a privacy policy only those count that it
-    would let out.
+    `also`, other versions of it. With a `twin` of the model, proposals are judged by it, and by the model itself where
+    they come close to the decision. What is `banned` is not even judged; under a privacy policy only those count that
+    it would let out.
     """
 
     layout: Layout
@@ -108,6 +119,7 @@ class Search:
     budget: Budget
     start: int
     also: tuple[BlackBox, ...] = ()
+    twin: Twin | None = None
     banned: Banned | None = None
     policy: Policy | None = None
     drawn: Int64[np.ndarray, " rows"] = field(init=False)
@@ -117,7 +129,9 @@ class Search:
     different: Int64[np.ndarray, " rows"] = field(init=False)
     obeying: Int64[np.ndarray, " rows"] = field(init=False)
     possible: Float64[np.ndarray, " rows"] = field(init=False)
-    seen: UInt64[np.ndarray, " seen"] = field(init=False)
+    sieve: Sieve = field(init=False)
+    inputs: dict[bool, Any] = field(default_factory=dict)
+    differ: Mask | None = None
     hard: Mask = field(init=False)
     laws: Float64[np.ndarray, "rows width"] = field(init=False)
     proven: Mask = field(init=False)
@@ -130,7 +144,7 @@ class Search:
         for name in ("drawn", "judged", "valid", "held", "different", "obeying"):
             setattr(self, name, np.zeros(len(self.question), dtype=np.int64))
         self.possible = self.question.room.combinations(self.layout, self.question.levels)
-        self.seen = np.empty(0, dtype=np.uint64)
+        self.sieve = Sieve(self.layout, self.question)
         self.hard, self.proven = (np.zeros(len(self.question), dtype=bool) for _ in range(2))
         self.best = np.zeros(len(self.question))
         self.laws = np.empty((0, self.layout.width))
@@ -179,8 +193,9 @@ class Search:
         """Return how many more each row should draw, from its own success so far."""
         wanted = self.pool - self.held[rows]
         success = (self.held[rows] + 0.5) / (self.drawn[rows] + 1.0)
-        more = np.where(self.drawn[rows] == 0, wanted, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
-        at_most = np.maximum(np.maximum(4 * self.drawn[rows], 64), wanted)
+        at_first = np.ceil(wanted / self.budget.acceptance)
+        more = np.where(self.drawn[rows] == 0, at_first, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
+        at_most = np.maximum(np.maximum(4 * self.drawn[rows], 64), at_first.astype(np.int64))
         # A tight row's law is refined often at first, then ever less: each round is a call of the model.
         tight_round = np.maximum(TIGHT_ROUND, self.drawn[rows] // 2)
         at_most = np.where(self.hard[rows], np.where(self.tight[rows], tight_round, HARD_ROUND), at_most)
@@ -197,17 +212,14 @@ class Search:
 
     def _consider(self, row: Int64[np.ndarray, " n"], levels: Levels) -> None:
         """Judge what is new and obeys; rows stand together."""
-        new = self._first_seen(row, levels)
+        new = self.sieve.worth_asking(row, levels)
         row, levels = row[new], levels[new]
-        room = self.question.room
-        within = fits(self.layout, room, row, self.question.levels[row], levels)
-        self.different += np.bincount(row[within], minlength=len(self.different))
-        row, levels = row[within], levels[within]
+        self.different += np.bincount(row, minlength=len(self.different))
         values, good = self._decoded(row, levels)
         good &= (levels != self.question.levels[row]).any(axis=1)
         good = self._free(levels, good)
         self.obeying += np.bincount(row[good], minlength=len(self.obeying))
-        self._judge(row[good], levels[good], values[good])
+        self._judge(row[good], levels[good], None if values is None else values[good])
 
     def offer(self, row: int, levels: Int16[np.ndarray, " features"]) -> None:
         """Judge a proposal that came from elsewhere, even if it was seen before with other values."""
@@ -225,9 +237,14 @@ class Search:
             good[asked] = ~self.banned(levels[asked])
         return good
 
-    def _decoded(self, row: Int64[np.ndarray, " n"], levels: Levels) -> tuple[Cells, Mask]:
-        """Return the values of proposals and which obey; where the first values break a limit, the others may not."""
+    def _decoded(self, row: Int64[np.ndarray, " n"], levels: Levels) -> tuple[Cells | None, Mask]:
+        """Return the values of proposals and which obey; where the first values break a limit, the others may not.
+
+        Where nothing but their levels decides, the values are left to be worked out for those that are kept.
+        """
         room = self.question.room
+        if self.twin is not None and room.prices is None and not room.conditions:
+            return None, obeys_rules(self.layout, self.question.levels[row], levels)
         values = decode_levels(self.layout, levels, room.values, row)
         good = obeys(self.layout, self.question, row, levels, values)
         if self.manner.decode_again and (room.prices is not None or room.conditions):
@@ -277,36 +294,30 @@ class Search:
             even = self.proposer.even_law(self.start + rows)
             self.laws[rows] = refined(self.layout, even, place, levels[told], near[told])
 
-    def _first_seen(self, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
-        """Return which proposals their row has not drawn before, and remember them."""
-        keys = _fingerprints(row, levels, self.layout)
-        _, first = np.unique(keys, return_index=True)
-        new = np.zeros(len(keys), dtype=bool)
-        new[first] = True
-        place = np.searchsorted(self.seen, keys)
-        place[place == len(self.seen)] = 0
-        if len(self.seen):
-            new &= self.seen[place] != keys
-        self.seen = np.sort(np.concatenate([self.seen, keys[new]]))
-        return new
+    def _judge(self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None) -> None:
+        """Ask the model, and keep for each row the first valid proposals that it still lacks.
 
-    def _judge(self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells) -> None:
-        """Ask the model, and keep for each row the first valid proposals that it still lacks."""
+        Without values, those of the levels are meant.
+        """
         if not len(row):
             return
-        good, chance, near, label = self._asked(row, values)
+        good, chance, near, label = self._asked(row, levels, values)
+        second = np.zeros(len(row), dtype=bool)
         if self.manner.decode_again:
-            self._judge_again(row, levels, values, good, chance, near, label)
+            self._judge_again(row, levels, values, second, good, chance, near, label)
         self._refine(row, levels, near)
         early = np.flatnonzero(self.tight[row] & ~self.hard[row])
         if self.manner.refine and len(early):
             self.heard.append((row[early], levels[early], near[early]))
         found = np.flatnonzero(good)
-        # Rows stand together and in the order of drawing: the place within its row is a running count.
-        place = np.arange(len(found)) - np.searchsorted(row[found], row[found], side="left")
-        found = found[place < self.most - self.valid[row[found]]]
+        # Rows stand together and in the order of drawing.
+        found = found[ranks(row[found]) <= (self.most - self.valid)[row[found]]]
         self.valid += np.bincount(row[found], minlength=len(self.valid))
-        self.kept.append(Kept(row[found], levels[found], values[found], chance[found], label[found]))
+        kept = Kept(
+            row[found], levels[found], None if values is None else values[found], chance[found], label[found],
+            second[found],
+        )  # fmt: skip
+        self.kept.append(kept if self.policy is None else self.with_values(kept))
         if self.policy is None:
             self.held = self.valid
 
@@ -316,22 +327,47 @@ class Search:
             kept = joined(self.kept, len(self.layout.axes))
             self.held = np.bincount(kept.row[may_leave(self.policy, kept)], minlength=len(self.valid))
 
+    def _values(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> Cells:
+        """Return the values of proposals, the other ones for some of them."""
+        room = self.question.room
+        values = decode_levels(self.layout, levels, room.values, row)
+        values[second] = decode_levels(self.layout, levels[second], room.others, row[second])
+        return values
+
     def _asked(
-        self, row: Int64[np.ndarray, " n"], values: Cells
+        self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None, *, other: bool = False
     ) -> tuple[Mask, Float64[np.ndarray, " n"], Float64[np.ndarray, " n"], Int64[np.ndarray, " n"]]:
         """Return which proposals reach their row's goal, with what probability, how near they come, and their class."""
         goal = self.question.goal.take(row)
-        answers = [box.proba(values) for box in (self.blackbox, *self.also)]
+        if values is None:
+            answers = [self._foreseen(goal, row, levels, other=other)]
+        else:
+            answers = [box.proba(values) for box in (self.blackbox, *self.also)]
         reached, chance, near = judged_by_all(goal, answers)
         self.judged += np.bincount(row, minlength=len(self.judged))
-        np.maximum.at(self.best, row, chance)
+        starts = np.flatnonzero(np.diff(row, prepend=-1))
+        self.best[row[starts]] = np.maximum(self.best[row[starts]], np.maximum.reduceat(chance, starts))
         return reached, chance, near, decide(answers[0], goal.threshold)
+
+    def _foreseen(self, goal: Goal, row: Int64[np.ndarray, " n"], levels: Levels, *, other: bool) -> Probabilities:
+        """Return the twin's answers, and the model's own where the twin's are close to the decision."""
+        twin, room = self.twin, self.question.room
+        assert twin is not None
+        if other not in self.inputs:
+            self.inputs[other] = twin.inputs(room.others if other else room.values)
+        proba = twin.proba(self.inputs[other], row, levels)
+        close = np.flatnonzero(~goal.clear(proba, twin.close))
+        if len(close):
+            which = np.full(len(close), other)
+            proba[close] = self.blackbox.proba(self._values(row[close], levels[close], which))
+        return proba
 
     def _judge_again(
         self,
         row: Int64[np.ndarray, " n"],
         levels: Levels,
-        values: Cells,
+        values: Cells | None,
+        second: Mask,
         good: Mask,
         chance: Float64[np.ndarray, " n"],
         near: Float64[np.ndarray, " n"],
@@ -339,26 +375,51 @@ class Search:
     ) -> None:
         """Give proposals that are not valid a second chance, with the other values that stand for their bins."""
         bad = np.flatnonzero(~good)
-        others = decode_levels(self.layout, levels[bad], self.question.room.others, row[bad])
-        differ = (others != values[bad]) & ~(np.isnan(others) & np.isnan(values[bad]))
-        again = differ.any(axis=1)
-        bad, others = bad[again], others[again]
-        again = obeys(self.layout, self.question, row[bad], levels[bad], others)
-        bad, others = bad[again], others[again]
-        if len(bad):
-            valid, probability, nearness, other = self._asked(row[bad], others)
-            good[bad] = valid
-            values[bad[valid]], chance[bad[valid]], near[bad[valid]], label[bad[valid]] = (
-                others[valid], probability[valid], nearness[valid], other[valid],
-            )  # fmt: skip
+        bad = bad[self._has_others(row[bad], levels[bad])]
+        others = None
+        if values is not None:
+            others = decode_levels(self.layout, levels[bad], self.question.room.others, row[bad])
+            # What was decoded by the other values already is not asked twice.
+            again = ((others != values[bad]) & ~(np.isnan(others) & np.isnan(values[bad]))).any(axis=1)
+            again &= obeys(self.layout, self.question, row[bad], levels[bad], others)
+            bad, others = bad[again], others[again]
+        if not len(bad):
+            return
+        valid, probability, nearness, named = self._asked(row[bad], levels[bad], others, other=True)
+        good[bad], second[bad], better = valid, valid, bad[valid]
+        chance[better], near[better], label[better] = probability[valid], nearness[valid], named[valid]
+        if values is not None and others is not None:
+            values[better] = others[valid]
+
+    def _has_others(self, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
+        """Return which proposals have a level that another value stands for too."""
+        if self.differ is None:
+            room = self.question.room
+            self.differ = (room.values != room.others) & ~(np.isnan(room.values) & np.isnan(room.others))
+        return np.asarray(self.differ[row[:, None], levels + self.layout.offsets].any(axis=1))
 
     def chosen(self, asked: int, selection: Selection) -> Kept:
         """Return the set of every row, rows together and in the order to be read."""
         kept = joined(self.kept, len(self.layout.axes))
         if self.pool <= asked or not len(kept.row):
-            return kept
+            return self.with_values(kept)
+        if selection.cost:
+            kept = self.with_values(kept)
         pools = Pooled.of(self.question, self.layout, kept, selection)
-        return pools.picked(choose(pools.levels, pools.position >= 0, pools.worth, asked, selection.distance))
+        order = choose(pools.levels, pools.position >= 0, pools.worth, asked, selection.distance)
+        return self.with_values(pools.picked(order))
+
+    def with_values(self, kept: Kept) -> Kept:
+        """Return what was kept with its values worked out."""
+        if kept.cells is not None:
+            return kept
+        return replace(kept, cells=self._values(kept.row, kept.levels, kept.second))
+
+
+def known(cells: Cells | None) -> Cells:
+    """Return the values of what was kept, once they are worked out."""
+    assert cells is not None
+    return cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -379,7 +440,9 @@ class Pooled:
         position = np.full((len(question), int(place.max(initial=0)) + 1), -1)
         position[kept.row, place] = np.arange(len(kept.row))
         own, desired = question.levels[kept.row], question.desired[kept.row]
-        cost = total_costs(layout, question.cells[kept.row], kept.cells, own, kept.levels)
+        cost = np.zeros(len(kept.row))
+        if selection.cost:
+            cost = total_costs(layout, question.cells[kept.row], known(kept.cells), own, kept.levels)
         worth = np.zeros(position.shape)
         worth[kept.row, place] = selection.worth(kept.levels, own, desired, cost)
         return cls(kept, position, worth)
@@ -436,21 +499,23 @@ def _blocks(
         yield rows[block], counts[block]
 
 
-def _fingerprints(row: Int64[np.ndarray, " n"], levels: Levels, layout: Layout) -> UInt64[np.ndarray, " n"]:
-    """Return a 64-bit key of each proposal and its row: each (feature, level) adds its own random word."""
-    words = scramble(np.arange(1, layout.width + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    with np.errstate(over="ignore"):
-        total = scramble(row.astype(np.uint64))
-        for i, start in enumerate(layout.offsets):
-            total = total + words[start + levels[:, i].astype(np.int64)]
-    return scramble(total)
-
-
 def joined(parts: Sequence[Kept], features: int) -> Kept:
     """Return what was kept in several rounds, each row's together and in the order of drawing."""
-    none = np.empty(0, dtype=np.int64)
-    nothing = Kept(none, np.empty((0, features), dtype=np.int16), np.empty((0, features)), np.empty(0), none)
-    row, levels, cells, chance, label = (
-        np.concatenate([getattr(part, name) for part in (nothing, *parts)]) for name in Kept.__dataclass_fields__
+    if len(parts) == 1:
+        return parts[0]
+    row = np.concatenate([np.empty(0, dtype=np.int64), *(part.row for part in parts)])
+    whole = Kept(
+        row,
+        np.concatenate([np.empty((0, features), dtype=np.int16), *(part.levels for part in parts)]),
+        _joined_cells(parts, features),
+        np.concatenate([np.empty(0), *(part.chance for part in parts)]),
+        np.concatenate([np.empty(0, dtype=np.int64), *(part.label for part in parts)]),
+        np.concatenate([np.empty(0, dtype=bool), *(part.second for part in parts)]),
     )
-    return Kept(row, levels, cells, chance, label).take(np.argsort(row, kind="stable"))
+    return whole if (np.diff(row) >= 0).all() else whole.take(np.argsort(row, kind="stable"))
+
+
+def _joined_cells(parts: Sequence[Kept], features: int) -> Cells | None:
+    if any(part.cells is None for part in parts):
+        return None
+    return np.concatenate([np.empty((0, features)), *(known(part.cells) for part in parts)])

@@ -44,7 +44,7 @@ class ArrowKind:
         return pa.chunked_array([arrow_column(values, arrow_type(dtype.name))])
 
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
-        behind = pa.chunked_array([*column.chunks, *extra.chunks], type=column.type)
+        behind = column if extra is None else pa.chunked_array([*column.chunks, *extra.chunks], type=column.type)
         return behind.take(pa.array(index))
 
     def frame(self, columns: Mapping[str, Any]) -> Any:

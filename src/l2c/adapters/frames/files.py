@@ -23,22 +23,36 @@ def read_file(path: str | Path, schema: Schema | None = None) -> pd.DataFrame:
 
     A CSV file has no types. With a schema, a column whose levels are texts stays text where they look like numbers.
     """
-    path = Path(path)
-    suffix = _suffix(path)
-    if not path.is_file():
-        raise DataError(f"there is no file {str(path)!r}{_neighbour(path)}")
-    try:
-        frame = pd.read_csv(path, dtype=_texts(schema)) if suffix == ".csv" else pd.read_parquet(path)
-    except pd.errors.EmptyDataError:
-        raise DataError(f"file {str(path)!r} is empty") from None
-    except (pd.errors.ParserError, UnicodeDecodeError, pa.ArrowException) as error:
-        raise DataError(f"file {str(path)!r} is not a {suffix[1:]} file that can be read: {error}") from None
+    path = checked_path(path)
+    with telling_problems(path):
+        csv = path.suffix.lower() == ".csv"
+        frame = pd.read_csv(path, dtype=texts_of(schema)) if csv else pd.read_parquet(path)
     if frame.empty:
         raise DataError(f"file {str(path)!r} has no rows")
     return frame
 
 
-def _texts(schema: Schema | None) -> dict[str, type[str]]:
+def checked_path(path: str | Path) -> Path:
+    """Return the path of a CSV or Parquet file that is there, or raise."""
+    path = Path(path)
+    _suffix(path)
+    if not path.is_file():
+        raise DataError(f"there is no file {str(path)!r}{_neighbour(path)}")
+    return path
+
+
+@contextmanager
+def telling_problems(path: Path) -> Iterator[None]:
+    """Tell what is wrong with a file that is read, in a sentence."""
+    try:
+        yield
+    except pd.errors.EmptyDataError:
+        raise DataError(f"file {str(path)!r} is empty") from None
+    except (pd.errors.ParserError, UnicodeDecodeError, pa.ArrowException) as error:
+        raise DataError(f"file {str(path)!r} is not a {_suffix(path)[1:]} file that can be read: {error}") from None
+
+
+def texts_of(schema: Schema | None) -> dict[str, type[str]]:
     """Return the columns that must be read as texts."""
     features = schema.features if schema else ()
     return {

@@ -63,8 +63,17 @@ class PandasKind:
         return pd.Series(native.__from_arrow__(values))
 
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
-        behind = pd.concat([column, extra.astype(column.dtype)], ignore_index=True)
-        return behind.take(index).reset_index(drop=True)
+        if column.dtype == object:
+            # Of plain objects pandas would make texts or numbers where it can.
+            values = column.to_numpy() if extra is None else np.concatenate([column.to_numpy(), extra.to_numpy()])
+            return pd.Series(values[index], dtype=object)
+        if extra is None:
+            return column.array.take(index)
+        # Arrays alone: a Series for every step would cost more than the step.
+        extra = extra if extra.dtype == column.dtype else extra.astype(column.dtype)
+        if isinstance(column.dtype, np.dtype):
+            return np.concatenate([column.to_numpy(), extra.to_numpy()])[index]
+        return type(column.array)._concat_same_type([column.array, extra.array]).take(index)
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         return pd.DataFrame(dict(columns), copy=False)

@@ -51,7 +51,7 @@ class PolarsKind:
         return _polars().from_arrow(plain).cast(_native(dtype))
 
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
-        return column.clone().append(extra.cast(column.dtype))[index]
+        return column[index] if extra is None else column.clone().append(extra.cast(column.dtype))[index]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         return _polars().DataFrame(dict(columns))

@@ -15,6 +15,9 @@ from l2c.adapters.frames.stored import Positions
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Mask
 
+WIDE = ("float64", "int64", "double")
+"""Types that hold whatever cells hold, in the words of any library; whole numbers are checked when they are made."""
+
 
 def rebuild(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: Mask) -> Any:
     """Return a frame of the same kind, columns and types: the caller's own values but where they changed.
@@ -38,25 +41,43 @@ def rebuild(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: 
     0  clerk     40
     1  nurse     40
     """
-    kind = library_of(frame)
+    kind, places = library_of(frame), {name: place for place, name in enumerate(schema.names)}
     columns = {}
     for name in feature_columns(frame, schema):
-        place = schema.index(name)
+        place, column = places[name], frame[name]
         moved = changed[:, place]
-        made = make(kind, kind.dtype_of(frame[name]), schema[name], cells[moved, place])
+        if not moved.any():
+            columns[name] = kind.gather(column, None, rows)
+            continue
+        made = make(kind, kind.dtype_of(column), schema.features[place], cells[moved, place])
         index = np.where(moved, len(frame) + np.cumsum(moved) - 1, rows)
-        columns[name] = kind.gather(frame[name], made, index)
+        columns[name] = kind.gather(column, made, index)
     return kind.frame(columns)
 
 
 def features_of(frame: Any, schema: Schema) -> Any:
     """Return the frame with the schema's columns only, in its own order."""
+    if library_of(frame).name == "pandas":
+        return frame[feature_columns(frame, schema)]
     return nw.from_native(frame, eager_only=True).select(feature_columns(frame, schema)).to_native()
 
 
 def height(frame: Any) -> int:
     """Return the number of rows of a frame."""
-    return len(nw.from_native(frame, eager_only=True))
+    return len(frame)
+
+
+def keeps_numbers(frame: Any, schema: Schema) -> bool:
+    """Return whether the columns of a frame hold every number of the cells that it was made from, to the last digit.
+
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"age": [30, 40], "debt": [0.1, 0.2]})
+    >>> keeps_numbers(rows, Schema.infer(rows)), keeps_numbers(rows.astype("float32"), Schema.infer(rows))
+    (True, False)
+    """
+    kind = library_of(frame)
+    numeric = [feature.name for feature in schema.features if feature.numeric]
+    return all(kind.dtype_of(frame[name]).name.lower() in WIDE for name in numeric)
 
 
 def index_of(frame: Any) -> list[Any] | None:
@@ -78,13 +99,20 @@ def decorate(frame: Any, before: Mapping[str, Sequence[Any]], after: Mapping[str
     >>> decorate(pd.DataFrame({"row": [8]}), {"row": [0]}, {"prediction": ["paid"]}).columns.tolist()
     ['row_', 'row', 'prediction']
     """
+    names = library_of(frame).names(frame)
+    told = [{_free(name, names): values for name, values in columns.items()} for columns in (before, after)]
+    if library_of(frame).name == "pandas":
+        # One step for all columns: narwhals makes a frame of each, which a single row would wait for.
+        return frame.assign(**told[0], **told[1])[[*told[0], *names, *told[1]]]
     data = nw.from_native(frame, eager_only=True)
-    first, last = ([_series(name, values, data) for name, values in columns.items()] for columns in (before, after))
+    first, last = (
+        [nw.new_series(name, values, backend=data.implementation) for name, values in columns.items()]
+        for columns in told
+    )
     return data.select(*first, *data.columns, *last).to_native()
 
 
-def _series(name: str, values: Sequence[Any], data: nw.DataFrame[Any]) -> nw.Series[Any]:
-    free = name
-    while free in data.columns:
-        free += "_"
-    return nw.new_series(free, values, backend=data.implementation)
+def _free(name: str, taken: Sequence[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name

@@ -69,25 +69,35 @@ class TorchModel:
         return DifferentiableModule(self, layout)
 
     def _logits(self, matrix: Any) -> Any:
-        answer = self._answer(matrix)
+        return self._as_logits(self._answer(matrix))
+
+    def _as_logits(self, answer: Any) -> Any:
         if self.outputs == "logits":
             return answer
         # The logarithm of 0 has no gradient.
         return answer.clamp_min(_torch().finfo(answer.dtype).tiny).log()
 
     def _answer(self, matrix: Any) -> Any:
-        """Return the module's outputs, a column for each class."""
-        torch = _torch()
+        """Return the module's outputs for a matrix, a column for each class."""
         try:
             answer = self.module(matrix)
         except Exception as error:
             raise ModelError(f"the module raised {type(error).__name__}: {error}") from error
+        return self._columns(answer, len(matrix))
+
+    def scores_of(self, answer: Any) -> Any:
+        """Return a score for each class, whose softmax are the probabilities, from what the module's layers answer."""
+        return self._as_logits(self._columns(answer, len(answer)))
+
+    def _columns(self, answer: Any, rows: int) -> Any:
+        """Return the module's outputs, a column for each class."""
+        torch = _torch()
         if not torch.is_tensor(answer):
             raise ModelError(f"the module answered with a {type(answer).__name__}, not a tensor")
         if answer.ndim == 1:
             answer = answer[:, None]
-        if answer.ndim != 2 or len(answer) != len(matrix):
-            raise ModelError(f"the module answered {len(matrix)} rows with shape {tuple(answer.shape)}")
+        if answer.ndim != 2 or len(answer) != rows:
+            raise ModelError(f"the module answered {rows} rows with shape {tuple(answer.shape)}")
         if answer.shape[1] == 1:
             first = torch.zeros_like(answer) if self.outputs == "logits" else 1 - answer
             answer = torch.cat([first, answer], dim=1)

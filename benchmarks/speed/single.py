@@ -1,0 +1,63 @@
+"""One warm row: a frame in and a frame out, beside one call of the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from measuring import taken
+from models import case
+from rich.table import Table
+
+from l2c.core.types import Cells, Probabilities
+
+CASES = (("german", "paper"), ("german", "linear pipeline"), ("german", "boosted pipeline"), ("german", "xgboost"))
+N = 10
+
+
+class Counting:
+    """A black box that counts its calls and rows."""
+
+    def __init__(self, blackbox: Any) -> None:
+        self.blackbox, self.calls, self.rows = blackbox, 0, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.blackbox, name)
+
+    def proba(self, cells: Cells) -> Probabilities:
+        self.calls, self.rows = self.calls + 1, self.rows + len(cells)
+        return self.blackbox.proba(cells)
+
+
+def run(repeats: int) -> list[dict[str, Any]]:
+    results = []
+    for name, kind in CASES:
+        known = case(name, kind)
+        row = known.rows[3:4].drop(columns=known.data.target)
+        for select in ("first", "balanced"):
+
+            def ask(select: str = select, known: Any = known, row: Any = row) -> Any:
+                return known.explainer.explain(row, N, select=select).to_frame()
+
+            counting = Counting(known.explainer.blackbox)
+            replace(known.explainer, blackbox=counting).explain(row, N, select=select)
+            call = known.alone(known.explainer.explain(row, N).released.cells)
+            total, model = taken(ask, 10 * repeats), taken(call, 10 * repeats)
+            results.append({
+                "part": "single", "data": name, "model": kind, "select": select, "n": N, "calls": counting.calls,
+                "judged_by_the_model": counting.rows, "cpu_ms": 1e3 * total.cpu, "wall_ms": 1e3 * total.wall,
+                "one_call_cpu_ms": 1e3 * model.cpu, "ours_cpu_ms": 1e3 * (total.cpu - counting.calls * model.cpu),
+            })  # fmt: skip
+    return results
+
+
+def table(results: list[dict[str, Any]]) -> Table:
+    heads = ("CPU ms", "wall ms", "calls of the model", "rows judged by it", "one call, ms", "ours, ms")
+    table = Table("data", "model", "select", *heads, title=f"one warm row, n = {N}, frame to frame")
+    for row in results:
+        table.add_row(
+            row["data"], row["model"], row["select"], f"{row['cpu_ms']:.2f}", f"{row['wall_ms']:.2f}",
+            str(row["calls"]), str(row["judged_by_the_model"]), f"{row['one_call_cpu_ms']:.2f}",
+            f"{row['ours_cpu_ms']:.2f}",
+        )  # fmt: skip
+    return table

@@ -1,0 +1,122 @@
+"""A model that judges proposals by level: its first layer as a sum over features, and what comes after it.
+
+Proposals of one person differ from one another in levels alone, and a level always adds the same to the first layer of
+a linear or neural model. So a sum of table rows stands in for putting a row together and multiplying it. A twin only
+looks ahead: what is released is judged by the model itself, and so is whatever comes close to the decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float64, Int64
+
+from l2c.core.compiled import Compiled, compiles
+from l2c.core.layout import Layout
+from l2c.core.types import Cells, Levels, Probabilities
+
+Hidden = Any
+"""Rows × units, in the precision of the model: float32 or float64."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Twin:
+    """A model over levels.
+
+    Parameters
+    ----------
+    weights
+        What a unit of input at each place of the flat axis adds to each unit of the first layer.
+    numeric
+        Which places take a number, standardised by `mean` and `scale`; at all others the input is 1.
+    bias
+        What the first layer starts from.
+    scores
+        From the first layer's sums to a score for each class, whose softmax are the probabilities.
+    close
+        A lead that is less than this away from what is asked is left to the model itself. Ten times what rounding may
+        do: a twin that is farther off is none.
+    """
+
+    layout: Layout
+    weights: Hidden
+    numeric: Bool[np.ndarray, " width"]
+    mean: Float64[np.ndarray, " width"]
+    scale: Float64[np.ndarray, " width"]
+    bias: Hidden
+    scores: Callable[[Hidden], np.ndarray]
+    close: float
+
+    def inputs(self, values: Float64[np.ndarray, "rows width"]) -> Hidden:
+        """Return the input at each place, given the value that stands there for each row."""
+        inputs = np.ones(values.shape, dtype=self.weights.dtype)
+        places = np.flatnonzero(self.numeric)
+        inputs[:, places] = (values[:, places] - self.mean[places]) / self.scale[places]
+        return inputs
+
+    def proba(self, inputs: Hidden, row: Int64[np.ndarray, " n"], levels: Levels) -> Probabilities:
+        """Return the probability of each class for proposals, from the inputs of their rows."""
+        sums = first_layer if compiles() else first_layer_at_once
+        return _softmax(self.scores(sums(inputs, row, levels, self.layout.offsets, self.weights, self.bias)))
+
+    def agrees(self, cells: Cells, proba: Probabilities) -> bool:
+        """Return whether the model's own answers for some rows are the twin's but for rounding."""
+        return bool(np.abs(self.of_cells(cells) - proba).max(initial=0.0) <= self.close / 10)
+
+    def of_cells(self, cells: Cells) -> Probabilities:
+        """Return the probability of each class for whole rows."""
+        levels = self.layout.levels(cells)
+        values = np.repeat(self.layout.representatives("median")[None, :], len(cells), axis=0)
+        np.put_along_axis(values, levels + self.layout.offsets, cells, axis=1)
+        return self.proba(self.inputs(values), np.arange(len(cells)), levels)
+
+
+@Compiled
+def first_layer(
+    inputs: Hidden,
+    row: Int64[np.ndarray, " n"],
+    levels: Levels,
+    offsets: Int64[np.ndarray, " features"],
+    weights: Hidden,
+    bias: Hidden,
+) -> Hidden:
+    """Return the first layer's sums for proposals, added feature by feature."""
+    sums = np.empty((len(row), len(bias)), weights.dtype)
+    for n in range(len(row)):
+        sums[n] = bias
+        for i in range(len(offsets)):
+            place = offsets[i] + levels[n, i]
+            x = inputs[row[n], place]
+            for unit in range(len(bias)):
+                sums[n, unit] += x * weights[place, unit]
+    return sums
+
+
+def first_layer_at_once(
+    inputs: Hidden,
+    row: Int64[np.ndarray, " n"],
+    levels: Levels,
+    offsets: Int64[np.ndarray, " features"],
+    weights: Hidden,
+    bias: Hidden,
+) -> Hidden:
+    """Return what `first_layer` returns, all proposals at once."""
+    sums = np.tile(bias, (len(row), 1))
+    for i, start in enumerate(offsets):
+        place = start + levels[:, i].astype(np.int64)
+        sums += inputs[row, place][:, None] * weights[place]
+    return sums
+
+
+def _softmax(scores: np.ndarray) -> Probabilities:
+    if scores.shape[1] == 2:
+        proba = np.empty(scores.shape)
+        with np.errstate(over="ignore"):
+            proba[:, 1] = 1 / (1 + np.exp(scores[:, 0].astype(np.float64) - scores[:, 1]))
+        proba[:, 0] = 1 - proba[:, 1]
+        return proba
+    mass = np.exp(scores - scores.max(axis=1, keepdims=True), dtype=np.float64)
+    return np.asarray(mass / mass.sum(axis=1, keepdims=True))

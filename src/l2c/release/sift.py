@@ -1,0 +1,158 @@
+"""Which proposals are worth a question: those that their row has not drawn before, and that lie in its room.
+
+Every row remembers what it has drawn by a 64-bit fingerprint: in a table of its own where loops are compiled, in one
+sorted list for all rows where they are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Int64, UInt64
+
+from l2c.core.compiled import Compiled, compiles
+from l2c.core.layout import Layout
+from l2c.core.method import Question
+from l2c.core.streams import scramble
+from l2c.core.types import Levels, Mask
+from l2c.release.obey import fits
+
+FIRST_SLOTS = 64
+"""The least room of a row's table; it is kept at most half full."""
+
+Prints = UInt64[np.ndarray, " n"]
+
+
+@dataclass(slots=True, eq=False)
+class Sieve:
+    """What each row of a question has drawn so far."""
+
+    layout: Layout
+    question: Question
+    words: UInt64[np.ndarray, " width"] = field(init=False)
+    sorted: Prints = field(init=False)
+    table: Prints = field(init=False)
+    start: Int64[np.ndarray, " rows"] = field(init=False)
+    slots: Int64[np.ndarray, " rows"] = field(init=False)
+    filled: Int64[np.ndarray, " rows"] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.words = scramble(np.arange(1, self.layout.width + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        self.sorted, self.table = (np.empty(0, dtype=np.uint64) for _ in range(2))
+        self.start, self.slots, self.filled = (np.zeros(len(self.question), dtype=np.int64) for _ in range(3))
+
+    def worth_asking(self, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
+        """Return which proposals are new to their row and lie in its room, and remember all of them."""
+        question = self.question
+        if not compiles():
+            new = self._first_seen(fingerprints(self.words, self.layout, row, levels))
+            new[new] = fits(self.layout, question.room, row[new], question.levels[row[new]], levels[new])
+            return new
+        self._grow(np.bincount(row, minlength=len(self.filled)))
+        return sifted(
+            row, levels, self.layout.offsets, self.words, question.room.open, question.levels,
+            question.room.changes, self.table, self.start, self.slots, self.filled,
+        )  # fmt: skip
+
+    def _first_seen(self, keys: Prints) -> Mask:
+        _, first = np.unique(keys, return_index=True)
+        new = np.zeros(len(keys), dtype=bool)
+        new[first] = True
+        place = np.searchsorted(self.sorted, keys)
+        place[place == len(self.sorted)] = 0
+        if len(self.sorted):
+            new &= self.sorted[place] != keys
+        self.sorted = np.sort(np.concatenate([self.sorted, keys[new]]))
+        return new
+
+    def _grow(self, more: Int64[np.ndarray, " rows"]) -> None:
+        """Give a larger table to the rows whose own would become more than half full."""
+        needed = 2 * (self.filled + more)
+        rows = np.flatnonzero((needed > self.slots) & (more > 0))
+        if not len(rows):
+            return
+        slots = np.maximum(FIRST_SLOTS, 2 ** np.ceil(np.log2(needed[rows])).astype(np.int64))
+        start = len(self.table) + np.cumsum(slots) - slots
+        self.table = np.concatenate([self.table, np.zeros(int(slots.sum()), dtype=np.uint64)])
+        moved_in(self.table, self.start[rows], self.slots[rows], start, slots)
+        self.start[rows], self.slots[rows] = start, slots
+
+
+def fingerprints(
+    words: UInt64[np.ndarray, " width"], layout: Layout, row: Int64[np.ndarray, " n"], levels: Levels
+) -> Prints:
+    """Return a 64-bit key of each proposal and its row, never 0: each (feature, level) adds its own random word."""
+    with np.errstate(over="ignore"):
+        total = scramble(row.astype(np.uint64))
+        for i, start in enumerate(layout.offsets):
+            total = total + words[start + levels[:, i].astype(np.int64)]
+    return np.maximum(scramble(total), np.uint64(1))
+
+
+@Compiled
+def sifted(
+    row: Int64[np.ndarray, " n"],
+    levels: Levels,
+    offsets: Int64[np.ndarray, " features"],
+    words: UInt64[np.ndarray, " width"],
+    allowed: Bool[np.ndarray, "rows width"],
+    own: Levels,
+    changes: Int64[np.ndarray, " rows"],
+    table: Prints,
+    start: Int64[np.ndarray, " rows"],
+    slots: Int64[np.ndarray, " rows"],
+    filled: Int64[np.ndarray, " rows"],
+) -> Bool[np.ndarray, " n"]:
+    """Return which proposals are new to their row and lie in its room; their fingerprints are put in its table."""
+    good = np.empty(len(row), np.bool_)
+    for n in range(len(row)):
+        r = row[n]
+        total = _mixed(np.uint64(r))
+        inside, moved = True, 0
+        for i in range(len(offsets)):
+            level = levels[n, i]
+            place = offsets[i] + level
+            total += words[place]
+            inside &= allowed[r, place]
+            moved += level != own[r, i]
+        new = _put(table, start[r], slots[r], max(_mixed(total), np.uint64(1)))
+        filled[r] += new
+        good[n] = new and inside and moved <= changes[r]
+    return good
+
+
+@Compiled
+def _mixed(word: Any) -> Any:
+    """Return a word mixed as `scramble` mixes it."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@Compiled
+def _put(table: Prints, start: int, slots: int, key: Any) -> bool:
+    """Put a key in a row's table, and return whether it was not there."""
+    slot = np.int64(key & np.uint64(slots - 1))
+    while table[start + slot] != np.uint64(0):
+        if table[start + slot] == key:
+            return False
+        slot = (slot + 1) & (slots - 1)
+    table[start + slot] = key
+    return True
+
+
+@Compiled
+def moved_in(
+    table: Prints,
+    old: Int64[np.ndarray, " rows"],
+    old_slots: Int64[np.ndarray, " rows"],
+    new: Int64[np.ndarray, " rows"],
+    new_slots: Int64[np.ndarray, " rows"],
+) -> None:
+    """Copy the keys of rows from their old tables to their new ones."""
+    for r in range(len(old)):
+        for slot in range(old_slots[r]):
+            if table[old[r] + slot] != np.uint64(0):
+                _put(table, new[r], new_slots[r], table[old[r] + slot])

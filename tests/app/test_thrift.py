@@ -1,0 +1,155 @@
+"""What an answer may cost: questions to the model and memory, counted; never seconds."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import dataclass, replace
+from functools import cache
+
+import pytest
+
+import l2c
+from l2c import L2C
+from l2c.core.blackbox import BlackBox
+from l2c.core.types import Cells, Probabilities
+from loans import WIDE, applicants, desk, granted, twisted, wide_desk, wide_rows
+
+
+@dataclass
+class Asked:
+    """A black box that counts what it is asked."""
+
+    blackbox: BlackBox
+    calls: int = 0
+    rows: int = 0
+
+    @property
+    def classes(self):
+        return self.blackbox.classes
+
+    def proba(self, cells: Cells) -> Probabilities:
+        self.calls, self.rows = self.calls + 1, self.rows + len(cells)
+        return self.blackbox.proba(cells)
+
+
+def asked(explainer: l2c.Explainer, rows, **request) -> tuple[Asked, l2c.Explanations]:
+    counting = Asked(explainer.blackbox)
+    return counting, replace(explainer, blackbox=counting).explain(rows, reasons=False, **request)
+
+
+@cache
+def seen() -> l2c.Explainer:
+    """Return an explainer of a model that can be seen into, with sets chosen from a pool; all changes cost the same."""
+    plain = {"cost": 1.0, "cost_up": 0.0, "cost_down": 0.0, "level_costs": ()}
+    features = tuple(replace(feature, **plain) for feature in desk().schema.features)
+    return L2C(epochs=2, hidden=8, beta=0.2).fit(applicants(), granted, l2c.Schema(features))
+
+
+def test_a_model_that_is_seen_into_is_asked_about_the_rows_and_what_is_released_and_little_else():
+    rows = applicants(30, seed=2)
+    for explainer in (seen(), replace(seen(), _twin=None)):
+        counting, found = asked(explainer, rows, n=20, plausibility=0.0)
+        if explainer._twin is None:
+            assert counting.rows == len(rows) + found.released.tries + len(found)
+        else:
+            assert counting.calls <= 4
+            assert counting.rows <= len(rows) + len(found) + 0.01 * found.released.tries
+
+
+def test_a_twin_changes_no_answer():
+    rows = applicants(30, seed=2)
+    for request in (
+        {"select": "first"},
+        {"select": "balanced", "plausibility": 0.0},
+        {"max_changes": 2},
+        {"max_cost": 3.0},
+    ):
+        with_twin = seen().explain(rows, 8, reasons=False, **request)
+        without = replace(seen(), _twin=None).explain(rows, 8, reasons=False, **request)
+        assert with_twin.to_frame().equals(without.to_frame())
+        assert with_twin.outcomes == without.outcomes
+
+
+def test_a_twin_that_is_wrong_costs_time_and_not_a_counterfactual():
+    twin = wide_desk(seen=True)._twin
+    assert twin is not None
+    twisted_desk = wide_desk(seen=False)
+    assert twisted_desk._twin is None
+    rows = wide_rows(10, 5)
+    expected = twisted_desk.explain(rows, 5, reasons=False)
+    misled = replace(twisted_desk, _twin=twin).explain(rows, 5, reasons=False)
+    assert misled.to_frame().equals(expected.to_frame())
+    assert misled.outcomes == expected.outcomes
+
+    # Also where it is right about the rows themselves, and wrong about what they may become.
+    class Agreeing(type(twin)):
+        def agrees(self, *_):
+            return True
+
+    agreeing = Agreeing(**{name: getattr(twin, name) for name in type(twin).__dataclass_fields__})
+    misled = replace(twisted_desk, _twin=agreeing).explain(rows, 5, reasons=False)
+    long = misled.to_frame()
+    assert ((twisted(long[list(WIDE.names)]) > 0.5) == (long["prediction"] == 1)).all()
+    assert [o.found for o in misled.outcomes] == [o.found for o in expected.outcomes]
+
+
+def test_a_model_that_is_not_seen_into_is_asked_in_few_large_batches():
+    explainer = wide_desk(seen=False)
+    counting, found = asked(explainer, wide_rows(200, 5), n=10)
+    assert counting.rows == 200 + found.released.tries + len(found)
+    assert counting.rows / counting.calls > 50
+
+
+def test_a_first_round_is_as_long_as_it_takes_by_what_was_seen():
+    explainer = wide_desk(seen=False)
+    share = explainer.bundle.notes["acceptance"]
+    assert 0.1 <= share < 1
+    rows = wide_rows(40, 5)
+    notes = dict(explainer.bundle.notes, acceptance=1.0)
+    timid = replace(explainer, bundle=replace(explainer.bundle, notes=notes))
+    (few, found), (many, same) = asked(explainer, rows, n=10), asked(timid, rows, n=10)
+    assert few.calls <= many.calls
+    assert found.to_frame().equals(same.to_frame())
+
+
+@pytest.mark.parametrize("rows", [50, 400])
+def test_memory_grows_with_what_is_released_and_not_with_what_is_tried(rows):
+    explainer, people = seen(), applicants(rows, seed=3)
+    explainer.explain(people[:5], 10, reasons=False)
+    tracemalloc.start()
+    found = explainer.explain(people, 10, reasons=False)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # A pool of 200 for each of 10 asked, at 2 bytes a level and 8 a number: what is tried beyond it is not kept.
+    assert peak < 30e6 + 1.5 * rows * 200 * len(explainer.layout.axes) * (2 + 8)
+    assert len(found) == 10 * sum(outcome.status == "found" for outcome in found.outcomes)
+
+
+def test_a_stream_needs_no_more_memory_for_more_rows(tmp_path):
+    def peak(chunks: int) -> int:
+        frames = (applicants(40, seed=seed) for seed in range(chunks))
+        tracemalloc.start()
+        seen().explain_stream(frames, tmp_path / f"found{chunks}", n=3, chunk=40, select="first", reasons=False)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    peak(1)
+    few, many = peak(2), peak(10)
+    assert many < 1.3 * few
+
+
+def test_rows_are_the_same_with_and_without_a_compiler(monkeypatch):
+    if not l2c.core.compiled.compiles():
+        pytest.skip("numba is not installed")
+    rows = applicants(25, seed=6)
+    fast = [seen().explain(rows, 6, plausibility=dial).to_frame() for dial in (0.0, 0.5)]
+    for module in PLAIN:
+        monkeypatch.setattr(f"l2c.{module}.compiles", lambda: False)
+    slow = [seen().explain(rows, 6, plausibility=dial).to_frame() for dial in (0.0, 0.5)]
+    assert all(one.equals(other) for one, other in zip(fast, slow, strict=True))
+
+
+PLAIN = (
+    "core.twin", "engine.propose", "engine.decode", "engine.encode", "release.select", "release.sift",
+)  # fmt: skip
