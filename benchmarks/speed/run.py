@@ -33,11 +33,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--part", nargs="+", choices=PARTS, default=[*PARTS])
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--most", type=int, default=scaling.MOST, help="the most inputs of the part scaling")
     parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args()
     torch.set_num_threads(1)
     for name in asked.part:
-        results = PARTS[name].run(asked.repeats)
+        results = scaling.run(asked.most) if name == "scaling" else PARTS[name].run(asked.repeats)
         keep(asked.out, name, results)
         Console(width=200).print(PARTS[name].table(results))
 

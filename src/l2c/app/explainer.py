@@ -67,7 +67,7 @@ class Explainer:
     _model: object = None
     _fit_rows: Any = field(default=None, repr=False)
     _also: tuple[BlackBox, ...] = ()
-    _twin: Twin | None = None
+    _twin: Twin | None = field(default=None, repr=False)
 
     @property
     def layout(self) -> Layout:

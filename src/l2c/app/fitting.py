@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from l2c.adapters.models import DiscretisedModel, TorchModel, differentiable, own_layout
+from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import Hurried
 from l2c.core.blackbox import BlackBox, decide, threshold_of
 from l2c.core.goal import Goal
@@ -169,7 +170,9 @@ def fit_method(
     patience = None if lesson and lesson.gradient else TRIAL_PATIENCE * TRIAL_POOL
     reference = Reference(fit, classes, dev, held_out.classes)
     judge = lesson.judge if lesson else asked
-    trial = _Trial(judge, other_class(layout, tried, recipe.decode), reference, seed, patience)
+    # A network's twin is read from it and costs no question; any other would have to be measured.
+    twin = twin_of(asked.blackbox, layout) if judge is asked and isinstance(asked.blackbox, TorchModel) else None
+    trial = _Trial(judge, other_class(layout, tried, recipe.decode), reference, seed, patience, twin)
     even = trial.balanced(even)
     if lesson is None:
         return trial.dialled(even), NO_GRADIENT
@@ -195,6 +198,7 @@ class _Trial:
     reference: Reference
     seed: int
     patience: int | None = None
+    twin: Twin | None = None
     found: dict[tuple[int, float], tuple[Counterer, Pools]] = field(default_factory=dict)
 
     def pools(self, counterer: Counterer, place: float) -> Pools:
@@ -203,7 +207,7 @@ class _Trial:
         if key not in self.found:
             pools = pools_from(
                 counterer, self.blackbox, self.question, pool=TRIAL_POOL, enough=TRIAL_SET, dial=place, seed=self.seed,
-                budget=Budget(20 * TRIAL_POOL, self.patience),
+                budget=Budget(20 * TRIAL_POOL, self.patience), twin=self.twin,
             )  # fmt: skip
             # The method is kept with its pools, so that no other can take on its networks' identity.
             self.found[key] = counterer, pools

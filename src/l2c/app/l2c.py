@@ -13,6 +13,7 @@ from l2c.adapters.bundles import Bundle
 from l2c.adapters.models.deciding import decided, described
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.models.range_model import RangeModel
+from l2c.adapters.models.torch_model import TorchModel
 from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.app.explainer import Explainer
@@ -120,7 +121,8 @@ class L2C(Recipe):
         recipe = Recipe(**{name: getattr(self, name) for name in Recipe.__dataclass_fields__})
         asked = Counted(blackbox)
         counterer, training = fit_method(recipe, schema, asked, fit, held_out, seed, progress, public)
-        twin = twin_of(blackbox, counterer.layout)
+        twin = twin_of(blackbox if isinstance(blackbox, TorchModel) else asked, counterer.layout)
+        acceptance = acceptance_seen(counterer, asked, held_out, twin, seed)
         notes: dict[str, object] = {
             "training": training,
             "seed": seed,
@@ -128,7 +130,7 @@ class L2C(Recipe):
             "dev_rows": len(held_out),
             "model_rows": asked.rows,
             "twin": twin is not None,
-            "acceptance": acceptance_seen(counterer, asked, held_out, twin, seed),
+            "acceptance": acceptance,
             **described(blackbox),
             **versions(),
         }
