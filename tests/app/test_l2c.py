@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from dataclasses import replace
 from itertools import pairwise
 
@@ -599,9 +598,8 @@ def test_a_tiny_time_budget_ends_quickly_and_every_row_is_told(german, explainer
     monkeypatch.setattr(release_stage, "BLOCK", 400)
     monkeypatch.setattr(explainer_module, "_clock", lambda _: lambda: True)  # no time at all
     rows = pd.concat([german.test] * 4, ignore_index=True)
-    start = time.monotonic()
     found = explainer.explain(rows, 200, max_changes=9)
-    assert time.monotonic() - start < 5
+    assert sum(outcome.tries > 0 for outcome in found.outcomes) <= 2  # one chunk's first round is all that there is
     late = [outcome for outcome in found.outcomes if outcome.status != "found"]
     assert len(late) >= 798
     assert {outcome.status for outcome in late} <= {"partial", "none_valid"}
