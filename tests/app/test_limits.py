@@ -256,7 +256,7 @@ def test_a_tight_row_that_is_refined_early_gets_the_same_bits_in_any_batch(monke
     found = same_answers(
         wide_desk(seen=seen), rows, limits, n=6, seed=2, tries=3000, select=select, reasons=select == "first"
     )
-    assert len(rounds) > 20
+    assert len(rounds) > 8
     assert len(found) > 10
     assert changes(found, rows)[found.to_frame()["row"] == 0].max() <= 3
 

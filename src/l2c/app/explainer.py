@@ -300,7 +300,8 @@ class Explainer:
             bundle, twin = replace(bundle, mark=ModelMark.of(model, bundle.mark.shape, self.layout)), None
         also = request.robust.versions(bundle.mark, self.layout, seconds)
         hurried = also if seconds is None else tuple(within(version, seconds) for version in also)
-        return replace(self, bundle=bundle, blackbox=model, _also=hurried, _twin=twin)
+        # Of other versions there is no twin, and what they take back another search would only offer again.
+        return replace(self, bundle=bundle, blackbox=model, _also=hurried, _twin=None if also else twin)
 
     def curve(
         self,
