@@ -33,7 +33,7 @@ from l2c.evaluate.scorecard import scorecard
 
 RESULTS = Path(__file__).parent / "results" / "frontier.json"
 TEST_ROWS = {"adult": 300}
-POOL = {"german": 4000, "student": 4000, "admission": 2000, "adult": 2000}
+POOL = {"german": 10_000, "student": 4000, "admission": 2000, "adult": 2000}
 """Valid ones to choose 100 from, where there are as many; by default it is 1,000."""
 
 UNLEARNED_PLACES = (0.0, 0.5, 1.0)
