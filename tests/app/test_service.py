@@ -41,9 +41,8 @@ def fit(data, schema, out, model="service_models:by_credit"):
 
 
 def explain(data, out, bundle="bundle", model="service_models:by_credit", n=3, **wish):
-    unset = ("plausibility", "select", "pool", "tries", "seconds", "progress")
-    settings = {"n": n, "seed": 0, "wish": service.TypedWish(**wish)} | dict.fromkeys(unset)
-    return service.explain_file(Path(bundle), model, Path(data), Path(out), **settings)
+    request = service.TypedRequest(n=n, seed=0, wish=service.TypedWish(**wish))
+    return service.explain_file(Path(bundle), model, Path(data), Path(out), request, seconds=None, progress=None)
 
 
 # The embedded data sets as files

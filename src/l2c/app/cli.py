@@ -255,21 +255,21 @@ def explain(
         permit=permit or (), forbid=forbid or (), where=where or (), max_changes=max_changes,
         min_sparsity=min_sparsity, max_cost=max_cost,
     )  # fmt: skip
-    common: dict[str, Any] = {
-        "n": n, "seed": seed, "wish": wish, "plausibility": plausibility, "select": select, "pool": pool,
-        "tries": tries, "robust_margin": robust_margin, "release": release, "no_copies": no_copies, "gate": gate,
-    }  # fmt: skip
+    request = service.TypedRequest(
+        n=n, seed=seed, wish=wish, plausibility=plausibility, select=select, pool=pool, tries=tries,
+        robust_margin=robust_margin, release=release, no_copies=no_copies, gate=gate,
+    )  # fmt: skip
     if stream:
         if seconds is not None:
             raise InputError(
                 "--seconds is not for a stream, which may be ended at any time and goes on where it stopped"
             )
         with _progress("explaining", quiet=as_json) as (report,):
-            streamed = service.explain_stream(bundle, model, data, out, chunk=chunk, progress=report, **common)
+            streamed = service.explain_stream(bundle, model, data, out, request, chunk=chunk, progress=report)
         _tell_streamed(streamed, as_json=as_json)
         return
     with _progress("explaining", quiet=as_json) as (report,):
-        found = service.explain_file(bundle, model, data, out, seconds=seconds, progress=report, **common)
+        found = service.explain_file(bundle, model, data, out, request, seconds=seconds, progress=report)
     if as_json:
         _print_json({"found": str(out), **_summary(found)})
         return
@@ -284,7 +284,9 @@ def _tell_streamed(streamed: Streamed, *, as_json: bool) -> None:
     if as_json:
         _print_json({**asdict(streamed), "folder": str(streamed.folder)})
         return
-    parts = f"{streamed.parts} parts" + (f", {streamed.parts_before} of them from before" * bool(streamed.parts_before))
+    parts = f"{streamed.parts} part{'s' * (streamed.parts != 1)}" + (
+        f", {streamed.parts_before} of them from before" * bool(streamed.parts_before)
+    )
     _say(f"{streamed.folder}: {streamed.counterfactuals} counterfactuals for {streamed.rows} rows in {parts}")
     for status, count in streamed.outcomes.items():
         _say(f"  {count} rows {status}")

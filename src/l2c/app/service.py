@@ -17,7 +17,7 @@ from l2c.app.gate import Gate
 from l2c.app.l2c import L2C
 from l2c.app.limit_texts import parse_forbids, parse_permits
 from l2c.app.recheck import Recheck, recheck
-from l2c.app.streams import CHUNK, Streamed
+from l2c.app.streams import Streamed
 from l2c.core.explanation import Release
 from l2c.core.schema import Schema
 from l2c.core.types import Label
@@ -145,9 +145,6 @@ class TypedGate:
         )  # fmt: skip
 
 
-NO_GATE = TypedGate()
-
-
 def check_schema(path: Path, data: Path | None) -> tuple[Schema, list[str]]:
     """Return the schema in a file, and what in a file of rows does not fit it."""
     schema = settings.read_schema(path)
@@ -157,24 +154,41 @@ def check_schema(path: Path, data: Path | None) -> tuple[Schema, list[str]]:
     return schema, [problem.sentence for problem in reading.problems]
 
 
+@dataclass(frozen=True, slots=True)
+class TypedRequest:
+    """What a command line asks of `explain`, in a file or in a stream."""
+
+    n: int
+    seed: int | None = None
+    wish: TypedWish = TypedWish()
+    plausibility: float | None = None
+    select: Strategy | None = None
+    pool: int | None = None
+    tries: int | None = None
+    robust_margin: float | None = None
+    release: Release = "values"
+    no_copies: bool | None = None
+    gate: TypedGate = TypedGate()
+
+    def arguments(self, explainer: Explainer) -> dict[str, Any]:
+        """Return the arguments of `explain`, read as this explainer's schema and classes say."""
+        plain = ("n", "seed", "plausibility", "select", "pool", "tries", "release", "no_copies")
+        return {
+            **{name: getattr(self, name) for name in plain},
+            "robust": self.robust_margin,
+            "gate": self.gate.read(explainer.schema),
+            **_wished(self.wish, explainer),
+        }
+
+
 def explain_file(
     bundle: Path,
     model: str,
     data: Path,
     out: Path,
+    request: TypedRequest,
     *,
-    n: int,
-    seed: int | None,
-    wish: TypedWish,
-    plausibility: float | None,
-    select: Strategy | None,
-    pool: int | None,
-    tries: int | None,
     seconds: float | None,
-    robust_margin: float | None = None,
-    release: Release = "values",
-    no_copies: bool | None = None,
-    gate: TypedGate = NO_GATE,
     progress: Progress | None,
 ) -> Explanations:
     """Explain a file of rows from a bundle, write what was found, and return it.
@@ -183,44 +197,19 @@ def explain_file(
     """
     _check_out(out)
     explainer = load(bundle, model=open_model(model))
-    asked = _wished(wish, explainer)
+    asked = request.arguments(explainer)
     rows = frames.read_file(data, explainer.schema)
-    found = explainer.explain(
-        rows, n, seed=seed, plausibility=plausibility, select=select, pool=pool, tries=tries, seconds=seconds,
-        robust=robust_margin, gate=gate.read(explainer.schema), release=release, no_copies=no_copies,
-        progress=progress, **asked,
-    )  # fmt: skip
+    found = explainer.explain(rows, seconds=seconds, progress=progress, **asked)
     write_found(found, out)
     return found
 
 
 def explain_stream(
-    bundle: Path,
-    model: str,
-    data: Path,
-    out: Path,
-    *,
-    n: int,
-    seed: int | None,
-    wish: TypedWish,
-    plausibility: float | None,
-    select: Strategy | None,
-    pool: int | None,
-    tries: int | None,
-    robust_margin: float | None = None,
-    release: Release = "values",
-    no_copies: bool | None = None,
-    gate: TypedGate = NO_GATE,
-    chunk: int = CHUNK,
-    progress: Progress | None,
+    bundle: Path, model: str, data: Path, out: Path, request: TypedRequest, *, chunk: int, progress: Progress | None
 ) -> Streamed:
     """Explain a file of any length from a bundle, a part at a time, and return how it went."""
     explainer = load(bundle, model=open_model(model))
-    return explainer.explain_stream(
-        data, out, n, chunk=chunk, seed=seed, plausibility=plausibility, select=select, pool=pool, tries=tries,
-        robust=robust_margin, release=release, no_copies=no_copies, gate=gate.read(explainer.schema),
-        progress=progress, **_wished(wish, explainer),
-    )  # fmt: skip
+    return explainer.explain_stream(data, out, chunk=chunk, progress=progress, **request.arguments(explainer))
 
 
 def recheck_file(found: Path, model: str, out: Path | None, *, threshold: float | None = None) -> Recheck:
