@@ -64,6 +64,7 @@ def run(seed: int, n: int, rows: int) -> list[dict[str, Any]]:
             explainer = l2c.L2C(select=select).fit(data.train, model, data.schema, seed=seed)
             fitted = model.rows
             found = explainer.explain(data.test[:rows], n, seed=seed)
+            explained = model.rows - fitted  # before the scores ask about the training rows
             long = found.to_frame()
             card = found.scores(data.train).to_dict()
             results.append(
@@ -71,7 +72,7 @@ def run(seed: int, n: int, rows: int) -> list[dict[str, Any]]:
                     "mode": mode,
                     "select": select,
                     "fit": fitted,
-                    "explain": model.rows - fitted,
+                    "explain": explained,
                     "invalid": int((trained.predict(long[names]) != long["prediction"].to_numpy()).sum()),
                     **{name: card[name] for name in ("validity", "coverage", "harmonic_mean", "plausibility")},
                 }
