@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from l2c.adapters.models.additive import AdditiveTwin, additive_twin
+from l2c.adapters.models.threshold import Shifted
 from l2c.adapters.models.torch_model import BLOCK, TorchModel
 from l2c.adapters.models.watch import Hurried
 from l2c.core.blackbox import BlackBox
@@ -38,6 +39,12 @@ def twin_of(blackbox: BlackBox, layout: Layout) -> Twin | None:
         # A model that cannot be asked about every level is not known at every level.
         return None
     return twin if agrees else None
+
+
+def twin_by_level(model: object) -> Twin | None:
+    """Return the twin by level that a differentiable one is, where that is a sum over the features; else None."""
+    seen = model.model if isinstance(model, Shifted) else model
+    return _of_sums(seen, seen.layout) if isinstance(seen, AdditiveTwin) else None
 
 
 def rows_at_random(layout: Layout) -> Cells:
