@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float64, Int64
 
 from l2c.adapters.models import DiscretisedModel, TorchModel, differentiable, own_layout
 from l2c.adapters.models.twins import twin_by_level, twin_of
@@ -32,7 +32,7 @@ from l2c.engine.propose import Counterer
 from l2c.engine.recipe import SHARES, Recipe, Strategy, usual_pool
 from l2c.engine.reference import fit_reference
 from l2c.errors import DataError, MissingExtraError
-from l2c.evaluate.plausibility import Reference, plausibility
+from l2c.evaluate.plausibility import Reference, plausibilities
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
 from l2c.release.explain import Pools, look
 from l2c.release.leads import in_blocks
@@ -44,13 +44,16 @@ from l2c.release.settle import Sight
 Progress = Callable[[int, int], None]
 """Called with the work done and the work in all."""
 
+Unlikely = Callable[[Levels, Int64[np.ndarray, " n"]], Float64[np.ndarray, " n"]]
+"""From levels and desired classes to how unlikely each counterfactual is."""
+
 FIRST_BALANCE = 1.75
 """λ before any dev row was seen: sparsity is about a third larger than diversity."""
 
 TRIAL_ROWS, TRIAL_SET, TRIAL_POOL, TRIAL_PATIENCE = 64, 50, 500, 4
 """The dev rows on which settings are tried, the sets and pools for it, and draws for each place of a pool."""
 
-AS_GOOD = 0.005
+AS_GOOD = 0.006
 """How much of the harmonic mean a tilted law may cost, against a law that has learned nothing."""
 
 
@@ -245,23 +248,41 @@ class _Trial:
 
     def dialled(self, counterer: Counterer) -> Counterer:
         """Return the method with its dial settled: the weights whose sets are worth most at each place's rate."""
-        half = self._worth_most(counterer, MIDDLE, HALF_CANDIDATES, RATE_AT_HALF)
-        full = self._worth_most(counterer, 1.0, FULL_CANDIDATES, RATE_AT_1)
+        tried = [(MIDDLE, weight) for weight in HALF_CANDIDATES] + [(1.0, weight) for weight in FULL_CANDIDATES]
+        prices = dict(zip(tried, self._priced(counterer, tried), strict=True))
+        half = _worth_most(HALF_CANDIDATES, [prices[MIDDLE, weight] for weight in HALF_CANDIDATES], RATE_AT_HALF)
+        full = _worth_most(FULL_CANDIDATES, [prices[1.0, weight] for weight in FULL_CANDIDATES], RATE_AT_1)
         return replace(counterer, dial=Dial(half, full))
 
-    def _worth_most(self, counterer: Counterer, place: float, candidates: tuple[float, ...], rate: float) -> float:
-        """Return the weight that is worth most: plausibility less what its harmonic mean costs; of equals the last."""
-        pools = self.pools(counterer, place)
-        prices = [self._priced(counterer, pools, weight) for weight in candidates]
-        worth = [share * np.exp(rate * mean) for mean, share in prices]
-        return candidates[len(worth) - 1 - int(np.argmax(worth[::-1]))]
+    def _priced(self, counterer: Counterer, tried: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+        """Return the harmonic mean and the plausibility of sets, each at a place with a weight of unlikeliness."""
+        releases, unlikely = [], _remembered(counterer.unlikely)
+        for place, weight in tried:
+            weighing = replace(counterer, dial=Dial(weight, weight))
+            selection = replace(selection_of(weighing, "balanced", 1.0), unlikely=unlikely)
+            releases.append(self.pools(counterer, place).release(TRIAL_SET, selection))
+        means = [harmonic_mean(sparsity(released), diversity(released)) or 0.0 for released in releases]
+        shares = [measured.share or 0.0 for measured in plausibilities(releases, self.reference)]
+        return list(zip(means, shares, strict=True))
 
-    def _priced(self, counterer: Counterer, pools: Pools, weight: float) -> tuple[float, float]:
-        """Return the harmonic mean and the plausibility of sets chosen with a weight of unlikeliness."""
-        weighing = replace(counterer, dial=Dial(weight, weight))
-        released = pools.release(TRIAL_SET, selection_of(weighing, "balanced", 1.0))
-        share = plausibility(released, self.reference).share
-        return harmonic_mean(sparsity(released), diversity(released)) or 0.0, share or 0.0
+
+def _remembered(unlikely: Unlikely) -> Unlikely:
+    """Return the same function, which works out the same pool once."""
+    known: dict[tuple[bytes, bytes], Float64[np.ndarray, " n"]] = {}
+
+    def remembered(levels: Levels, desired: Int64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
+        key = levels.tobytes(), desired.tobytes()
+        if key not in known:
+            known[key] = unlikely(levels, desired)
+        return known[key]
+
+    return remembered
+
+
+def _worth_most(candidates: tuple[float, ...], prices: Sequence[tuple[float, float]], rate: float) -> float:
+    """Return the weight that is worth most: plausibility less what its harmonic mean costs; of equals the last."""
+    worth = [share * np.exp(rate * mean) for mean, share in prices]
+    return candidates[len(worth) - 1 - int(np.argmax(worth[::-1]))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
