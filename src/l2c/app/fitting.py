@@ -164,7 +164,8 @@ def fit_method(
     lesson = _lesson(recipe, even, asked, known, held_out, seed, progress)
     if recipe.select == "first":
         counterer, sentence = lesson.learned() if lesson else (even, NO_GRADIENT)
-        return _tilted(counterer, sentence, recipe.share or SHARES[0], lesson)
+        counterer = _tilted(counterer, recipe.share or SHARES[0])
+        return counterer, _told(sentence, counterer, lesson)
     tried = held_out.take(np.sort(np.random.default_rng(seed).permutation(len(dev))[:TRIAL_ROWS]))
     # Without a gradient questions will be dear: a row that has enough looks no longer than `explain` would let it.
     patience = None if lesson and lesson.gradient else TRIAL_PATIENCE * TRIAL_POOL
@@ -176,8 +177,8 @@ def fit_method(
         return trial.dialled(even), NO_GRADIENT
     counterer, sentence = replace(lesson, even=even).learned()
     share = recipe.share or trial.largest_share(even, counterer)
-    counterer, sentence = _tilted(counterer, sentence, share, lesson)
-    return trial.dialled(trial.balanced(counterer)), sentence
+    counterer = trial.dialled(trial.balanced(_tilted(counterer, share)))
+    return counterer, _told(sentence, counterer, lesson)
 
 
 UNLEARNED = "proposals follow the reference law alone; every one is judged"
@@ -185,16 +186,20 @@ NO_GRADIENT = f"the model offers no gradient, so {UNLEARNED}"
 SUMMED = "the model's log-odds are a sum over the features, so what each level adds is known"
 
 
-def _tilted(counterer: Counterer, sentence: str, share: float, lesson: _Lesson | None) -> tuple[Counterer, str]:
-    """Return the method as it tilts to a share of valid proposals, and the whole sentence on its training.
+def _tilted(counterer: Counterer, share: float) -> Counterer:
+    """Return the method as it tilts to a share of valid proposals, if it foresees anything."""
+    if counterer.foresight is None:
+        return counterer
+    return replace(counterer, recipe=replace(counterer.recipe, share=share))
 
-    Where answers taught, it tells how many there were, trials on dev rows included.
-    """
+
+def _told(sentence: str, counterer: Counterer, lesson: _Lesson | None) -> str:
+    """Return the whole sentence on training; where answers taught, with how many there were, dev trials included."""
     if counterer.foresight is not None:
-        counterer = replace(counterer, recipe=replace(counterer.recipe, share=share))
-        sentence = f"{sentence}; proposals are tilted until {share:.0%} of them should be valid"
-    asked = lesson is not None and not lesson.gradient
-    return counterer, f"{sentence}; {lesson.blackbox.rows} model rows in all" if lesson and asked else sentence
+        sentence += f"; proposals are tilted until {counterer.recipe.share:.0%} of them should be valid"
+    if lesson is not None and not lesson.gradient:
+        sentence += f"; {lesson.blackbox.rows} model rows in all"
+    return sentence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,8 +246,7 @@ class _Trial:
         enough = (harmonic_mean(*self.sets(even)) or 0.0) - AS_GOOD
 
         def as_good(share: float) -> bool:
-            tilted = replace(counterer, recipe=replace(counterer.recipe, share=share))
-            return (harmonic_mean(*self.sets(tilted)) or 0.0) >= enough
+            return (harmonic_mean(*self.sets(_tilted(counterer, share))) or 0.0) >= enough
 
         return next((share for share in SHARES if as_good(share)), SHARES[-1])
 
@@ -318,6 +322,8 @@ class _Lesson:
             return self.even, f"nothing was to be learned, so {UNLEARNED}"
         seen = None if self.twin is None else summed(self.twin)
         if recipe.beta is None and seen is not None:
+            if self.progress:
+                self.progress(1, 1)
             return replace(self.even, foresight=seen), SUMMED
         if not len(fit) or not len(dev):
             return self.even, f"the schema's limits let too few rows stay as they are, so {UNLEARNED}"
