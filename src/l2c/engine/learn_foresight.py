@@ -19,6 +19,7 @@ from torch import Tensor
 from l2c.core.method import Question
 from l2c.core.streams import Streams
 from l2c.core.types import Levels, Mask
+from l2c.engine.adam import Adam
 from l2c.engine.ask import unlimited
 from l2c.engine.encode import inputs_of
 from l2c.engine.foresight import Foreseen
@@ -157,7 +158,7 @@ class _Training:
         """Return the parameters with the least loss of the dev rows' latest proposals, and that loss along the way."""
         recipe, epochs = self.recipe, self.epochs(len(taught.sign))
         parameters = [part.clone().requires_grad_() for part in parameters]
-        optimiser = torch.optim.Adam(parameters, lr=recipe.learning_rate, fused=True)
+        optimiser = Adam(parameters)
         every = torch.arange(len(held_out.sign))
 
         def dev_loss() -> float:
@@ -168,9 +169,7 @@ class _Training:
         for done in range(1, epochs + 1):
             chosen = torch.randperm(len(taught.sign), generator=self.source)[:EPOCH_ROWS]
             for rows in torch.split(chosen, recipe.batch_size):
-                optimiser.zero_grad()
-                taught.loss(parameters, rows, self.offsets).backward()  # type: ignore[no-untyped-call]
-                optimiser.step()
+                optimiser.descend(taught.loss(parameters, rows, self.offsets), recipe.learning_rate)
             losses.append(dev_loss())
             if losses[-1] == min(losses):
                 best = [part.detach().clone() for part in parameters]
