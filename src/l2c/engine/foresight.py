@@ -98,7 +98,7 @@ def arrays_of(foresight: Foresight | None) -> dict[str, np.ndarray]:
         case Summed():
             names = ("weights", "mean", "scale")
             parts = {f"sum.{name}": np.ascontiguousarray(getattr(foresight, name)) for name in names}
-            return {**parts, "sum.numeric": foresight.numeric.astype(np.uint8), "sum.bias": np.array([foresight.bias])}
+            return {**parts, "sum.numeric": foresight.numeric.astype(np.int16), "sum.bias": np.array([foresight.bias])}
 
 
 def foresight_of(arrays: Mapping[str, np.ndarray], encoder: Encoder) -> Foresight | None:
