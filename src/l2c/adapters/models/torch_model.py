@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 BLOCK = 1024
 """Rows a call: the last block is padded, so that an answer does not depend on the other rows."""
+
+SPAN = 64 * BLOCK
+"""Rows whose input is put together at once."""
 
 
 class TorchModel:
@@ -55,14 +58,19 @@ class TorchModel:
     def proba(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for each row."""
         torch = _torch()
-        matrix = self.inputs.of_cells(cells)
-        padded = np.zeros((-(-len(matrix) // BLOCK) * BLOCK, self.inputs.width), dtype=np.float32)
-        padded[: len(matrix)] = matrix
         with torch.no_grad():
-            parts = [self._answer(part) for part in torch.from_numpy(padded).split(BLOCK)]
+            parts = [self._answer(part) for part in self._blocks(cells)]
             if self.outputs == "logits":
                 parts = [part.softmax(dim=1) for part in parts]
         return checked(torch.cat(parts).double().numpy()[: len(cells)], len(cells), len(self.classes))
+
+    def _blocks(self, cells: Cells) -> Iterator[Any]:
+        """Yield the module's input block by block, the last one padded; never all of it at once."""
+        for start in range(0, max(len(cells), 1), SPAN):
+            matrix = self.inputs.of_cells(cells[start : start + SPAN])
+            padded = np.zeros((-(-len(matrix) // BLOCK) * BLOCK, self.inputs.width), dtype=np.float32)
+            padded[: len(matrix)] = matrix
+            yield from _torch().from_numpy(padded).split(BLOCK)
 
     def differentiable(self, layout: Layout) -> DifferentiableModule:
         """Return the same model for soft rows, with gradients."""
