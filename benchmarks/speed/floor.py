@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from measuring import Asked, taken
 from models import Case, case
+from printing import Columns
 
 from l2c.app.people import People
 from l2c.app.requests import Request, checked_request
@@ -74,7 +75,7 @@ def line(row: dict[str, Any]) -> str:
     return f"{row['data']}, {row['model']}, {row['select']}, dial {row['dial']:g}: {row['ratio']:.2f} × the floor"
 
 
-TITLE = "time ÷ floor, from encoded rows to released levels"
+TITLE = "time ÷ floor (and CPU ms an input), from encoded rows to released levels; frames apart"
 COLUMNS = {
     "data": lambda row: row["data"],
     "model": lambda row: row["model"],
@@ -89,3 +90,18 @@ COLUMNS = {
     "tries each": lambda row: f"{row['tries']:.2f}",
     "frames in, out ms": lambda row: f"{row['frames_in_ms']:.1f}, {row['frames_out_ms']:.1f}",
 }
+
+
+def brief(results: list[dict[str, Any]]) -> tuple[Columns, list[dict[str, Any]]]:
+    """Return a table with a line for each model: ratios, and CPU ms an input."""
+    models = list(dict.fromkeys((row["data"], row["model"]) for row in results))
+    lines = [[row for row in results if (row["data"], row["model"]) == model] for model in models]
+    columns = {name: COLUMNS[name] for name in ("data", "model", "inputs × n")}
+    for select, dial in dict.fromkeys((row["select"], row["dial"]) for row in results):
+        columns[f"`{select}`, dial {dial:g}"] = lambda row, which=(select, dial): _ratio(row["all"][which])
+    columns |= {name: COLUMNS[name] for name in ("floor ns a row", "frames in, out ms")}
+    return columns, [{**line[0], "all": {(row["select"], row["dial"]): row for row in line}} for line in lines]
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    return f"{row['ratio']:.1f} ({row['cpu_ms_an_input']:.3f} ms)"

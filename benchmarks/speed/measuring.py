@@ -17,8 +17,8 @@ from typing import Any
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PACKAGES = ("numpy", "torch", "numba", "pandas", "pyarrow", "scikit-learn", "xgboost", "xgboost-cpu")
-IDLE = 0.2
-"""The most load, for each core, of a machine that is told to be otherwise idle."""
+IDLE = 0.05
+"""The most that others may use of a machine that is told to be otherwise idle."""
 
 
 def one_thread() -> None:
@@ -63,16 +63,31 @@ def taken(work: Callable[[], object], repeats: int = 5) -> Taken:
 
 def machine() -> dict[str, Any]:
     """Return what the times depend on: cores, threads, versions, and how busy the machine is as the part begins."""
-    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    used = used_by_others()
     return {
         "begun": time.strftime("%Y-%m-%d %H:%M"),
-        "cores": cores,
+        "cores": os.cpu_count(),
         "threads": {name: os.environ.get(name) for name in THREADS},
-        "load_at_the_start": round(load, 2),
-        "otherwise_idle": load <= IDLE * cores,
+        "load_at_the_start": round(os.getloadavg()[0], 2),
+        "used_by_others": round(used, 2),
+        "otherwise_idle": used <= IDLE,
         "python": platform.python_version(),
         "versions": {name: _version(name) for name in PACKAGES},
     }
+
+
+def used_by_others(seconds: float = 2.0) -> float:
+    """Return the share of the machine that is used while this process sleeps: the load counts what came before, too."""
+    before = _ticks()
+    time.sleep(seconds)
+    idle, whole = (now - then for now, then in zip(_ticks(), before, strict=True))
+    return 1.0 - idle / whole
+
+
+def _ticks() -> tuple[int, int]:
+    """Return how long the cores were idle or waited, and in all."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
 
 
 def _version(package: str) -> str | None:

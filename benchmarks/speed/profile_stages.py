@@ -17,6 +17,7 @@ from typing import Any
 from floor import N, request_for
 from measuring import Asked, taken
 from models import Case, case
+from printing import Columns
 
 from l2c.app.explainer import Explainer
 from l2c.app.people import People
@@ -134,3 +135,18 @@ COLUMNS = {
     "CPU ms": lambda row: f"{1e3 * row['whole_cpu_s']:.1f}",
     **{stage: _share(stage) for stage in STAGES},
 }
+
+
+def brief(results: list[dict[str, Any]]) -> tuple[Columns, list[dict[str, Any]]]:
+    """Return a table with a line for each stage that takes any time."""
+    columns: dict[str, Any] = {"CPU time": lambda row: row["stage"]}
+    for place, row in enumerate(results):
+        head = f"{row['data']}, `{row['select']}`, dial {row['dial']:g}"
+        columns[head] = lambda line, place=place: line["shares"][place]
+    whole = [f"{1e3 * row['whole_cpu_s'] / row['rows']:.3f} ms" for row in results]
+    lines = [
+        {"stage": stage, "shares": [_share(stage)(row) for row in results]}
+        for stage in STAGES
+        if any(row["cpu_s"][stage] >= 0.005 * row["whole_cpu_s"] for row in results)
+    ]
+    return columns, [*lines, {"stage": "in all, an input", "shares": whole}]

@@ -1,7 +1,8 @@
 """How fast L2C is, as ratios in one run; results are kept in benchmarks/results/speed.json.
 
     python benchmarks/speed/run.py [--part floor profile single acceptance adult scaling dice] [--repeats 5]
-    python benchmarks/speed/run.py --markdown [--part ...]     the tables of what was stored, for the documents
+    python benchmarks/speed/run.py --markdown [--part ...]     the tables of what was stored, and nothing run
+    python benchmarks/speed/run.py --fill benchmarks/README.md docs/speed.md     the same, in their places there
 
 Each part prints a table. Everything runs in one thread; times are medians after a warm-up, in CPU seconds unless a
 column says otherwise. Explainers that were fitted once are kept in benchmarks/speed/cache, until the code that learns
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -46,13 +48,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=Asked.seeds, help="how many of the part acceptance")
     parser.add_argument("--rows", type=int, default=Asked.rows, help="explain the first rows alone, for a try")
     parser.add_argument("--markdown", action="store_true", help="print the tables of what was stored, and run nothing")
+    parser.add_argument("--fill", type=Path, nargs="+", default=[], help="put these tables in the places of documents")
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
-    stored = known(given.out)
-    if given.markdown:
-        for name in (name for name in given.part if name in stored):
-            print(in_markdown(*shown(name, stored[name]["results"])))
-            print(told_of(stored[name]["machine"]) + "\n")
+    if given.markdown or given.fill:
+        texts = {name: markdown(name, part) for name, part in known(given.out).items() if name in given.part}
+        for path in given.fill:
+            path.write_text(filled(path.read_text(), texts))
+        print("" if given.fill else "\n".join(texts.values()))
         return
     torch.set_num_threads(1)
     asked, console = Asked(given.repeats, given.most, given.seeds, given.rows), Console(width=220)
@@ -69,6 +72,21 @@ def main() -> None:
         console.print(told_of(about))
 
 
+def markdown(name: str, stored: dict[str, Any]) -> str:
+    """Return what was stored of a part for a document."""
+    part, results = PARTS[name], stored["results"]
+    columns, lines = part.brief(results) if hasattr(part, "brief") else shown(name, results)[1:]
+    return f"{in_markdown(part.TITLE, columns, lines)}\n{told_of(stored['machine'])}\n"
+
+
+def filled(text: str, tables: dict[str, str]) -> str:
+    """Return a document with tables between the marks `<!-- speed: NAME -->` and `<!-- speed end -->`."""
+    for name, table in tables.items():
+        place = re.compile(rf"(<!-- speed: {name} -->\n).*?(?=<!-- speed end -->)", re.DOTALL)
+        text = place.sub(lambda found, table=table: f"{found[1]}\n{table}\n", text)
+    return text
+
+
 def shown(name: str, results: list[dict[str, Any]]) -> tuple[str, Any, list[dict[str, Any]]]:
     """Return what a table of a part is made of."""
     part = PARTS[name]
@@ -78,7 +96,8 @@ def shown(name: str, results: list[dict[str, Any]]) -> tuple[str, Any, list[dict
 def told_of(machine: dict[str, Any]) -> str:
     """Return in a sentence on what machine a part was run."""
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items() if version)
-    busy = "otherwise idle" if machine["otherwise_idle"] else f"busy: load {machine['load_at_the_start']:g}"
+    busy = f"{100 * machine['used_by_others']:.0f} % of which other work used at the start"
+    busy = "otherwise idle" if machine["otherwise_idle"] else busy
     return f"One thread of {machine['cores']} cores, {busy}; Python {machine['python']}, {versions}."
 
 
