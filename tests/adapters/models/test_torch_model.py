@@ -12,7 +12,7 @@ from torch import nn
 
 import l2c
 from l2c.adapters import frames
-from l2c.adapters.models import as_blackbox, differentiable, torch_model
+from l2c.adapters.models import as_blackbox, differentiable
 from l2c.adapters.models.torch_model import BLOCK
 from l2c.engine.discretise import discretise
 from l2c.errors import InputError, ModelError
@@ -255,16 +255,7 @@ def test_what_does_not_change_the_input_may_differ_between_the_schemas():
     assert as_blackbox(l2c.TorchModel(network(2), inputs), SHAPE, CELLS[:4]).classes == (0, 1)
 
 
-def test_no_more_of_the_input_is_put_together_at_once_than_a_span(monkeypatch):
-    blackbox = l2c.TorchModel(network(1), INPUTS)
-    many = CELLS[np.arange(4 * BLOCK + 5) % ROWS]
-    expected, heights, of_cells = blackbox.proba(many), [], l2c.OneHotInput.of_cells
-
-    def watched(inputs, cells):
-        heights.append(len(cells))
-        return of_cells(inputs, cells)
-
-    monkeypatch.setattr(torch_model, "SPAN", 2 * BLOCK)
-    monkeypatch.setattr(l2c.OneHotInput, "of_cells", watched)
-    assert (blackbox.proba(many) == expected).all()
-    assert heights == [2 * BLOCK, 2 * BLOCK, 5]
+def test_a_module_that_gives_back_a_part_of_its_input_answers_every_row_by_its_own():
+    blackbox = l2c.TorchModel(Answering(lambda matrix: matrix[:, :2]), INPUTS)
+    apart = np.concatenate([blackbox.proba(CELLS[start : start + 100]) for start in range(0, ROWS, 100)])
+    assert (blackbox.proba(CELLS) == apart).all()
