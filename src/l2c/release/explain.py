@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from itertools import chain
 
 import numpy as np
@@ -242,6 +242,7 @@ def _ends(search: Search, policy: Policy) -> Iterator[str]:
 
 
 def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
+    ended = cache(_ended)  # many rows end alike
     cut_short = search.out_of_time & (search.drawn < search.budget.tries)
     counts = (search.valid.tolist(), search.judged.tolist(), search.obeying.tolist())
     aims = ["changes the outcome" if decided else RANGED for decided in np.isnan(search.question.goal.low).tolist()]
@@ -263,11 +264,11 @@ def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
             yield Outcome("infeasible", sentence, 0, tries, reason=Reason(proven=True))
         elif exhausted:
             others = NO_OTHERS + FREE * (search.banned is not None)
-            yield _ended(valid, asked, tries, others, proven=True)
+            yield ended(valid, asked, tries, others, proven=True)
         elif late:
-            yield _ended(valid, asked, tries, LATE, aim)
+            yield ended(valid, asked, tries, LATE, aim)
         else:
-            yield _ended(valid, asked, tries, "; the search found no more, which is no proof that there are none", aim)
+            yield ended(valid, asked, tries, "; the search found no more, which is no proof that there are none", aim)
 
 
 FREE = " that may be released"
@@ -285,7 +286,6 @@ def _nothing_left(obeying: int, aim: str) -> str:
     return f"all {obeying} combinations within the limits were tried; none {aim}"
 
 
-@lru_cache(maxsize=1 << 12)  # most rows end as others do
 def _ended(
     valid: int, asked: int, tries: int, why: str, aim: str = "changes the outcome", *, proven: bool = False
 ) -> Outcome:
