@@ -23,7 +23,7 @@ from l2c.app.explainer import Explainer
 from l2c.app.people import People
 from l2c.core.method import Question
 from l2c.core.twin import Twin
-from l2c.engine.propose import Counterer
+from l2c.engine.propose import Counterer, Draws
 from l2c.release.explain import Pools
 from l2c.release.search import Search
 from l2c.release.sift import Sieve
@@ -34,14 +34,15 @@ REQUESTS = (("first", 0.0), ("first", 0.5), ("balanced", 0.0), ("balanced", 0.5)
 LAST_WORD, REST = "the model's last word", "the rest"
 DOORS: dict[str, tuple[tuple[type, str], ...]] = {
     "laws and rooms": (
-        (Explainer, "_question"),
-        (Counterer, "proposer"),
-        (Question, "take"),
-        (Search, "__post_init__"),
+        (Explainer, "_question"), (Counterer, "proposer"), (Question, "take"), (Search, "__post_init__"),
+        (Draws, "marginals"),
     ),
-    "drawing": ((Search, "_proposed"),),
-    "sifting": ((Sieve, "worth_asking"),),
-    "table sums": ((Twin, "proba"),),
+    "drawing, sifting and judging in one pass": ((Search, "_walk_along"),),
+    "drawing apart": ((Draws, "propose"), (Draws, "propose_from")),
+    "sifting apart": ((Sieve, "worth_asking"),),
+    "judging apart": ((Twin, "proba"), (Search, "_judge")),
+    "what the model is asked in between": ((Search, "_told"),),
+    "keeping what is valid": ((Search, "_keep"),),
     "the search otherwise": ((Search, "run"),),
     "choosing": ((Search, "chosen"),),
     "decoding": ((Search, "with_values"),),
