@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from l2c.core.blackbox import BlackBox, decide
-from l2c.core.costs import total_costs
+from l2c.core.costs import costs_of
 from l2c.core.explanation import Outcome, Reason, Released
 from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
@@ -67,15 +67,15 @@ class Pools:
         """Return the release with sets of at most `asked`, each row's counterfactuals together and in order."""
         assert self.at_once in (None, (asked, selection))
         found, outcomes, steps = self._chosen(asked, selection)
-        own, cells = self.question.levels[found.row], known(found.cells)
+        question, cells = self.question, known(found.cells)
         return Released(
             layout=self.layout,
             classes=self.classes,
             asked=asked,
-            factual=self.question.cells,
-            current=self.question.current,
-            desired=self.question.desired,
-            goal=self.question.goal,
+            factual=question.cells,
+            current=question.current,
+            desired=question.desired,
+            goal=question.goal,
             outcomes=outcomes,
             row=found.row,
             rank=ranks(found.row),
@@ -83,7 +83,7 @@ class Pools:
             cells=cells,
             chance=found.chance,
             predicted=found.label,
-            cost=total_costs(self.layout, self.question.cells[found.row], cells, own, found.levels),
+            cost=costs_of(self.layout, question.cells, question.levels, found.row, cells, found.levels),
             valid=np.ones(len(found.row), dtype=bool),
             coarse=steps if self.policy is not None and self.policy.generalise else None,
         )
@@ -242,19 +242,13 @@ def _ends(search: Search, policy: Policy) -> Iterator[str]:
 
 
 def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
-    ended = cache(_ended)  # many rows end alike
-    cut_short = search.out_of_time & (search.drawn < search.budget.tries)
-    counts = (search.valid.tolist(), search.judged.tolist(), search.obeying.tolist())
-    aims = ["changes the outcome" if decided else RANGED for decided in np.isnan(search.question.goal.low).tolist()]
-    for already, proven, exhausted, late, valid, tries, obeying, aim in zip(
-        search.question.already.tolist(),
-        search.proven.tolist(),
-        search.exhausted.tolist(),
-        cut_short.tolist(),
-        *counts,
-        aims,
-        strict=True,
+    late = search.out_of_time & (search.drawn < search.budget.tries)
+    told = (search.question.already, search.proven, search.exhausted, late, search.valid, search.judged, search.obeying)
+    decided = np.isnan(search.question.goal.low)
+    for already, proven, exhausted, late, valid, tries, obeying, plain in zip(
+        *(column.tolist() for column in (*told, decided)), strict=True
     ):
+        aim = DECIDED if plain else RANGED
         if already:
             yield ALREADY
         elif proven:
@@ -264,17 +258,18 @@ def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
             yield Outcome("infeasible", sentence, 0, tries, reason=Reason(proven=True))
         elif exhausted:
             others = NO_OTHERS + FREE * (search.banned is not None)
-            yield ended(valid, asked, tries, others, proven=True)
+            yield _ended(valid, asked, tries, others, proven=True)
         elif late:
-            yield ended(valid, asked, tries, LATE, aim)
+            yield _ended(valid, asked, tries, LATE, aim)
         else:
-            yield ended(valid, asked, tries, "; the search found no more, which is no proof that there are none", aim)
+            yield _ended(valid, asked, tries, "; the search found no more, which is no proof that there are none", aim)
 
 
 FREE = " that may be released"
 NOTHING_FREE = f"all combinations within the limits{FREE} were tried; none {{aim}}"
 """Where some may not be released it is not told how many: that would tell of the training rows."""
 
+DECIDED = "changes the outcome"
 RANGED = "reaches the probability that was asked for"
 
 
@@ -286,15 +281,17 @@ def _nothing_left(obeying: int, aim: str) -> str:
     return f"all {obeying} combinations within the limits were tried; none {aim}"
 
 
-def _ended(
-    valid: int, asked: int, tries: int, why: str, aim: str = "changes the outcome", *, proven: bool = False
-) -> Outcome:
+def _ended(valid: int, asked: int, tries: int, why: str, aim: str = DECIDED, *, proven: bool = False) -> Outcome:
     found = min(valid, asked)
     if found == asked:
-        ones = "counterfactual" if found == 1 else "different counterfactuals"
-        return Outcome("found", f"{found} {ones}", found, tries, valid)
+        return Outcome("found", _all_found(found), found, tries, valid)
     reason = Reason(proven)
     if found:
         sentence = f"{found} of {asked} counterfactuals after {tries} tries{why}"
         return Outcome("partial", sentence, found, tries, valid, reason)
     return Outcome("none_valid", f"none of {tries} proposals {aim}{why}", 0, tries, reason=reason)
+
+
+@cache
+def _all_found(found: int) -> str:
+    return f"{found} {'counterfactual' if found == 1 else 'different counterfactuals'}"
