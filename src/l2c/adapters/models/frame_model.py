@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from l2c.adapters.frames import FrameShape, in_pieces
+from l2c.adapters.frames import FrameShape
+from l2c.adapters.frames.chunks import in_pieces
 from l2c.core.blackbox import checked, numbers
 from l2c.core.types import Cells, Label, Probabilities
 from l2c.errors import L2CError, ModelError
