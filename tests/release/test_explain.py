@@ -598,7 +598,7 @@ def test_the_set_of_a_row_is_what_selection_chooses_from_its_first_valid_ones(se
         worth = selection.sparsity * (pool == own).mean(axis=1)
         if selection.unlikely:
             worth = worth - selection.unlikeliness * strange(pool, question.desired[[row] * len(pool)])
-        order = choose(pool[None], np.ones((1, len(pool)), bool), worth[None], 4, selection.distance)[0]
+        order = choose(pool, np.arange(len(pool))[None], worth[None], 4, selection.distance)[0]
         chosen = pool[order[order >= 0]]
         assert found.levels[found.row == row].tolist() == chosen.tolist()
         assert found.rank[found.row == row].tolist() == list(range(1, len(chosen) + 1))

@@ -17,9 +17,10 @@ from l2c.engine.bind import Masses, bind, take_back
 from l2c.engine.conditional import draw_given_kept, full_conditional
 from l2c.engine.constrain import feature_reluctance, level_reluctance, local_distribution, log_weights
 from l2c.engine.dial import Dial
-from l2c.engine.drawing import drawn_levels, likely_levels
+from l2c.engine.drawing import drawn_levels
 from l2c.engine.encode import Encoder, inputs_of
 from l2c.engine.few import few_coins
+from l2c.engine.likely import likely_levels, raised
 from l2c.engine.networks import Network, forward
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import ReferenceLaw
@@ -244,12 +245,10 @@ class Draws:
         each: int,
     ) -> Levels:
         layout = self.method.layout
-        tables = [table**self.exponent for table in law.tables]
-        starts = np.cumsum([0, *(table.size for table in tables[:-1])])
         return likely_levels(
             streams.keys, first, count, words_of(each), np.rint(chance * 2.0**BITS).astype(np.uint32),
-            self.local[rows], self.question.levels[rows], law.order, law.parent,
-            np.concatenate([table.ravel() for table in tables]), starts, layout.offsets, layout.sizes,
+            self.local[rows], self.question.levels[rows], law.order, law.parent, *raised(law, self.exponent),
+            layout.offsets, layout.sizes,
         )  # fmt: skip
 
     def _likely_at_once(

@@ -509,7 +509,7 @@ class Search:
         if selection.cost:
             kept = self.with_values(kept)
         pools = Pooled.of(self.question, self.layout, kept, selection)
-        order = choose(pools.levels, pools.position >= 0, pools.worth, asked, selection.distance)
+        order = choose(kept.levels, pools.position, pools.worth, asked, selection.distance)
         return self.with_values(pools.picked(order))
 
     def with_values(self, kept: Kept) -> Kept:
@@ -566,15 +566,14 @@ class Pooled:
     @classmethod
     def of(cls, question: Question, layout: Layout, kept: Kept, selection: Selection) -> Pooled:
         """Return the pools of all rows of a question."""
-        place = ranks(kept.row) - 1
-        position = np.full((len(question), int(place.max(initial=0)) + 1), -1)
-        position[kept.row, place] = np.arange(len(kept.row))
-        own, desired = question.levels[kept.row], question.desired[kept.row]
-        cost = np.zeros(len(kept.row))
+        counts = np.bincount(kept.row, minlength=len(question))
+        place, start = np.arange(max(counts.max(initial=0), 1)), np.cumsum(counts) - counts
+        position = np.where(place < counts[:, None], start[:, None] + place, -1)
+        own, row, cost = question.levels, kept.row, np.zeros(len(kept.row))
         if selection.cost:
-            cost = total_costs(layout, question.cells[kept.row], known(kept.cells), own, kept.levels)
+            cost = total_costs(layout, question.cells[row], known(kept.cells), own[row], kept.levels)
         worth = np.zeros(position.shape)
-        worth[kept.row, place] = selection.worth(kept.levels, own, desired, cost)
+        worth[position >= 0] = selection.worth(kept.levels, own, row, question.desired[row], cost)
         return cls(kept, position, worth)
 
     @property

@@ -56,11 +56,6 @@ class Sieve:
             question.room.changes, self.table, self.start, self.slots, self.filled,
         )  # fmt: skip
 
-    def known_to(self, row: int) -> Prints:
-        """Return what a row has drawn, by fingerprint."""
-        table = self.table[self.start[row] : self.start[row] + self.slots[row]]
-        return table[table > 0]
-
     def remember(self, row: Int64[np.ndarray, " n"], keys: Prints) -> None:
         """Take note of what rows have drawn elsewhere; loops are compiled."""
         self._grow(np.bincount(row, minlength=len(self.filled)))
