@@ -20,7 +20,7 @@ from l2c.core.limits import Limits
 from l2c.core.method import Question
 from l2c.engine import drawing
 from l2c.release import by_level, search, sift, walk
-from l2c.release.search import Budget, joined
+from l2c.release.search import Budget, Kept, joined
 from loans import SCHEMA, applicants, score, wide_rows
 
 pytestmark = pytest.mark.skipif(not compiles(), reason="numba is not installed")
@@ -197,3 +197,38 @@ def test_pools_and_tables_grow_as_needed():
             patch.setattr(search, "walked", walk.walked)
             plain = list(searched(*given, pool=20, budget=Budget(1500)))
     check_same(plain, in_stages(*given, pool=20, budget=Budget(1500)))
+
+
+def test_parts_are_joined_row_by_row_and_in_their_order():
+    rng = np.random.default_rng(0)
+    parts = []
+    for size in (50, 0, 7, 20):
+        row = np.sort(rng.integers(0, 9, size))
+        levels = rng.integers(0, 4, (size, 3)).astype(np.int16)
+        parts.append(Kept(row, levels, None, rng.random(size), rng.integers(0, 2, size), rng.random(size) < 0.5))
+    whole = joined(parts, 3)
+    order = np.argsort(np.concatenate([part.row for part in parts]), kind="stable")
+    for name in ("row", "levels", "chance", "label", "second"):
+        expected = np.concatenate([getattr(part, name) for part in parts])[order]
+        np.testing.assert_array_equal(getattr(whole, name), expected)
+    with uncompiled(search):
+        np.testing.assert_array_equal(joined(parts, 3).levels, whole.levels)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "compiles", lambda: False)
+        np.testing.assert_array_equal(joined(parts, 3).levels, whole.levels)
+    assert len(joined([parts[1], parts[1]], 3).row) == 0
+
+
+def test_some_are_kept_in_place():
+    rng = np.random.default_rng(1)
+    which = rng.random(40) < 0.6
+    of = Kept(
+        np.arange(40), rng.integers(0, 4, (40, 3)).astype(np.int16), None, rng.random(40), np.zeros(40, np.int64), which
+    )
+    expected = of.take(np.flatnonzero(which))
+    again = replace(of, **{name: getattr(of, name).copy() for name in ("row", "levels", "chance", "label", "second")})
+    with uncompiled(search):
+        plain = again.of(which.copy())
+    for some in (of.of(which.copy()), plain):
+        for name in ("row", "levels", "chance", "label", "second"):
+            np.testing.assert_array_equal(getattr(some, name), getattr(expected, name))
