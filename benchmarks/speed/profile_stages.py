@@ -129,13 +129,6 @@ def _share(stage: str) -> Callable[[dict[str, Any]], str]:
 
 
 TITLE = "shares of the CPU time, from encoded rows to released levels"
-COLUMNS = {
-    "data": lambda row: row["data"],
-    "select": lambda row: row["select"],
-    "dial": lambda row: f"{row['dial']:g}",
-    "CPU ms": lambda row: f"{1e3 * row['whole_cpu_s']:.1f}",
-    **{stage: _share(stage) for stage in STAGES},
-}
 
 
 def brief(results: list[dict[str, Any]]) -> tuple[Columns, list[dict[str, Any]]]:

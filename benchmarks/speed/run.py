@@ -74,9 +74,7 @@ def main() -> None:
 
 def markdown(name: str, stored: dict[str, Any]) -> str:
     """Return what was stored of a part for a document."""
-    part, results = PARTS[name], stored["results"]
-    columns, lines = part.brief(results) if hasattr(part, "brief") else shown(name, results)[1:]
-    return f"{in_markdown(part.TITLE, columns, lines)}\n{told_of(stored['machine'])}\n"
+    return f"{in_markdown(*shown(name, stored['results'], brief=True))}\n{told_of(stored['machine'])}\n"
 
 
 def filled(text: str, tables: dict[str, str]) -> str:
@@ -87,9 +85,11 @@ def filled(text: str, tables: dict[str, str]) -> str:
     return text
 
 
-def shown(name: str, results: list[dict[str, Any]]) -> tuple[str, Any, list[dict[str, Any]]]:
-    """Return what a table of a part is made of."""
+def shown(name: str, results: list[dict[str, Any]], *, brief: bool = False) -> tuple[str, Any, list[dict[str, Any]]]:
+    """Return what a table of a part is made of: its title, its columns and its lines."""
     part = PARTS[name]
+    if hasattr(part, "brief") and (brief or not hasattr(part, "COLUMNS")):
+        return part.TITLE, *part.brief(results)
     return part.TITLE, part.COLUMNS, part.summary(results) if hasattr(part, "summary") else results
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
@@ -99,6 +101,14 @@ def in_stages(*given, **asked):
         return list(searched(*given, **asked))
 
 
+@contextmanager
+def as_python() -> Iterator[None]:
+    """Let the loops of a walk run as the Python that they are."""
+    with uncompiled(walk, by_level, sift, drawing), np.errstate(over="ignore"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "walked", walk.walked)
+        yield
+
+
 BUDGETS = {"plenty": Budget(2000), "patient": Budget(2000, 45, acceptance=0.4), "scarce": Budget(20, acceptance=0.7)}
 
 
@@ -182,20 +192,16 @@ def test_thresholds_and_margins_count(widths, threshold):
 def test_the_loops_are_the_python_that_they_are(widths, dial):
     given = (explainer(*widths), applicants(3, seed=5), dial)
     walking = list(searched(*given, budget=Budget(200)))
-    with uncompiled(walk, by_level, sift, drawing), np.errstate(over="ignore"):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "walked", walk.walked)
-            plain = list(searched(*given, budget=Budget(200)))
+    with as_python():
+        plain = list(searched(*given, budget=Budget(200)))
     check_same(walking, plain)
 
 
 def test_pools_and_tables_grow_as_needed():
     rows = wide_rows(1, 3)
     given = (hard_to_reach(), rows, 0.0)
-    with uncompiled(walk, by_level, sift, drawing), np.errstate(over="ignore"):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "walked", walk.walked)
-            plain = list(searched(*given, pool=20, budget=Budget(1500)))
+    with as_python():
+        plain = list(searched(*given, pool=20, budget=Budget(1500)))
     check_same(plain, in_stages(*given, pool=20, budget=Budget(1500)))
 
 
