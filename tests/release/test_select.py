@@ -210,4 +210,5 @@ def test_the_loops_mean_the_same_without_a_compiler(seed, remembered, monkeypatc
     monkeypatch.setattr(choosing, "REMEMBERED", remembered)
     with uncompiled(choosing):
         found = choosing.best_sets(*flat(pool, present), gains, pull, size, WIDE)
-    assert (found == choose(*flat(pool, present), worth, size, distance)).all()
+    columns = np.ascontiguousarray(pool.transpose(0, 2, 1), dtype=np.uint8)
+    assert (found == best_sets_at_once(columns, present, gains, pull, size)).all()
