@@ -116,7 +116,7 @@ def test_likely_draws_are_the_same_however_many_features_hang_together(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("remembered", [0, 12, 100, likely.REMEMBERED])
+@pytest.mark.parametrize("remembered", [0, 6, 12, 24, 100, likely.REMEMBERED])
 def test_likely_draws_are_the_same_however_much_is_remembered(remembered, seed, monkeypatch):
     monkeypatch.setattr(likely, "REMEMBERED", remembered)
     monkeypatch.setattr(likely, "TOGETHER", 7)
