@@ -44,7 +44,7 @@ from l2c.core.whole_bins import over_whole_bins
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError
 from l2c.release.boxes import share_valid
-from l2c.release.explain import TAKEN_BACK, Pools
+from l2c.release.explain import TAKEN_BACK, Pools, Sets
 from l2c.release.gather import with_unreadable
 from l2c.release.policy import Policy
 from l2c.release.ranking import only
@@ -355,9 +355,9 @@ class Explainer:
         question = self._question(cells, proba, goal, self.schema, request.limits(readable))
         # A solver settles some rows of a batch, and an interval release may not depend on the batch.
         sight = None if request.privacy.intervals else lambda: self._view(cells)
-        pools = self._pools(question, request, budget, policy, sight, progress)
-        counterer = self.bundle.counterer
-        released = pools.release(request.n, selection_of(counterer, request.select, request.plausibility))
+        sets = request.n, selection_of(self.bundle.counterer, request.select, request.plausibility)
+        pools = self._pools(question, request, budget, policy, sight, progress, at_once=None if policy else sets)
+        released = pools.release(*sets)
         if isinstance(self.blackbox, RangeModel):
             numbers = Measured(self.blackbox.prediction(cells), np.empty(len(released.row)))
             released = replace(released, measured=numbers)
@@ -411,6 +411,7 @@ class Explainer:
         sight: Sight | None = None,
         progress: Progress | None = None,
         enough: np.ndarray | None = None,
+        at_once: Sets | None = None,
     ) -> Pools:
         return pools_from(
             self.bundle.counterer,
@@ -427,6 +428,7 @@ class Explainer:
             policy=policy,
             sight=sight,
             progress=progress,
+            at_once=at_once,
         )
 
     def _view(self, cells: Cells) -> View | None:

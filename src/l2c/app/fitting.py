@@ -32,7 +32,7 @@ from l2c.engine.reference import fit_reference
 from l2c.errors import DataError, MissingExtraError
 from l2c.evaluate.plausibility import Reference, plausibility
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
-from l2c.release.explain import Pools, look
+from l2c.release.explain import Pools, Sets, look
 from l2c.release.leads import in_blocks
 from l2c.release.policy import Policy
 from l2c.release.search import Banned, Budget, Manner
@@ -387,6 +387,7 @@ def pools_from(
     policy: Policy | None = None,
     sight: Sight | None = None,
     progress: Progress | None = None,
+    at_once: Sets | None = None,
 ) -> Pools:
     """Return pools of valid counterfactuals for a batch of rows, proposed at this place of the dial."""
     recipe = counterer.recipe
@@ -406,6 +407,7 @@ def pools_from(
         policy=policy,
         sight=sight,
         progress=progress,
+        at_once=at_once,
     )
 
 

@@ -23,6 +23,10 @@ PROBED = 64
 """The most rows, of those that a model took back, that are asked again to see whether it is steady."""
 
 
+TOGETHER = 1 << 17
+"""The most rows that a model is asked about in one call."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Judges:
     """The model that is explained, and the other versions of it under which a counterfactual must hold too."""
@@ -39,7 +43,7 @@ class Judges:
             If something is taken back by a model that does not answer the same row alike.
         """
         cells = released.cells if frames.keeps_numbers(features, shape.schema) else None
-        told = [judged_on(judge, shape, features, cells) for judge in (self.model, *self.also)]
+        told = [_judged_in_pieces(judge, shape, features, cells) for judge in (self.model, *self.also)]
         answers, (_, numbers) = [proba for proba, _ in told], told[0]
         if numbers is not None and released.measured is not None:
             released = replace(released, measured=Measured(released.measured.before, numbers))
@@ -48,6 +52,20 @@ class Judges:
             for judge in (self.model, *self.also):
                 probe_steadiness(judge, released.cells[~stands][:PROBED])
         return confirm(released, answers[0], answers[1:])
+
+
+def _judged_in_pieces(
+    blackbox: BlackBox, shape: FrameShape, features: Any, cells: Cells | None
+) -> tuple[Probabilities, Float64[np.ndarray, " rows"] | None]:
+    """Return `judged_on` for a frame of any length: what a model makes of its rows has to fit in the memory."""
+    pieces = list(frames.in_pieces(features, TOGETHER))
+    if len(pieces) == 1:
+        return judged_on(blackbox, shape, features, cells)
+    starts = range(0, TOGETHER * len(pieces), TOGETHER)
+    held = [None if cells is None else cells[start : start + TOGETHER] for start in starts]
+    told = [judged_on(blackbox, shape, piece, some) for piece, some in zip(pieces, held, strict=True)]
+    numbers = [number for _, number in told if number is not None]
+    return np.concatenate([proba for proba, _ in told]), np.concatenate(numbers) if numbers else None
 
 
 def judged_on(

@@ -38,26 +38,31 @@ def price(
 def total_costs(layout: Layout, was: Cells, now: Cells, own: Levels, levels: Levels) -> Float64[np.ndarray, ...]:
     """Return what each change costs in all; axes before the features broadcast."""
     if not has_prices(layout):
-        return changes(own, levels).astype(np.float64)
+        return (levels != own).sum(axis=-1).astype(np.float64)
     total = np.zeros(levels.shape[:-1])
     for i, feature in enumerate(layout.schema.features):
         total = total + price(feature, was[..., i], now[..., i], levels[..., i] != own[..., i])
     return total
 
 
-def changes(own: Levels, levels: Levels) -> Int64[np.ndarray, ...]:
-    """Return how many features differ; axes before the features broadcast."""
-    if compiles() and own.shape == levels.shape and own.ndim == 2:
-        return _changes(own, levels)
-    return (levels != own).sum(axis=-1)
+def costs_of(
+    layout: Layout, cells: Cells, own: Levels, row: Int64[np.ndarray, " n"], now: Cells, levels: Levels
+) -> Float64[np.ndarray, " n"]:
+    """Return what each counterfactual costs, given the cells and levels of all rows and the row of each."""
+    if compiles() and not has_prices(layout):
+        return _changes(own, row, levels)
+    return total_costs(layout, cells[row], now, own[row], levels)
 
 
 @Compiled
-def _changes(own: Levels, levels: Levels) -> Int64[np.ndarray, " n"]:
-    total = np.zeros(len(own), np.int64)
-    for n in range(len(own)):
-        for i in range(own.shape[1]):
-            total[n] += own[n, i] != levels[n, i]
+def _changes(own: Levels, row: Int64[np.ndarray, " n"], levels: Levels) -> Float64[np.ndarray, " n"]:
+    """Return in how many features each counterfactual differs from its row."""
+    total = np.empty(len(row), np.float64)
+    for n in range(len(row)):
+        differing = 0
+        for i in range(levels.shape[1]):
+            differing += own[row[n], i] != levels[n, i]
+        total[n] = differing
     return total
 
 

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Int64, UInt64
 from l2c.core.compiled import Compiled, compiles
 from l2c.core.layout import Layout
 from l2c.core.method import Question
-from l2c.core.streams import scramble
+from l2c.core.streams import mixed, scramble
 from l2c.core.types import Levels, Mask
 from l2c.release.obey import fits
 
@@ -55,11 +55,6 @@ class Sieve:
             row, levels, self.layout.offsets, self.words, question.room.open, question.levels,
             question.room.changes, self.table, self.start, self.slots, self.filled,
         )  # fmt: skip
-
-    def known_to(self, row: int) -> Prints:
-        """Return what a row has drawn, by fingerprint."""
-        table = self.table[self.start[row] : self.start[row] + self.slots[row]]
-        return table[table > 0]
 
     def remember(self, row: Int64[np.ndarray, " n"], keys: Prints) -> None:
         """Take note of what rows have drawn elsewhere; loops are compiled."""
@@ -134,14 +129,6 @@ def sifted(
         filled[r] += new
         good[n] = new and inside and moved <= changes[r]
     return good
-
-
-@Compiled
-def mixed(word: Any) -> Any:
-    """Return a word mixed as `scramble` mixes it."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
 
 
 @Compiled

@@ -15,12 +15,13 @@ from jaxtyping import Bool, Float32, Float64, Int16, Int32, Int64, UInt32, UInt6
 
 from l2c.core.compiled import Compiled
 from l2c.core.method import Marginals
+from l2c.core.streams import mixed
 from l2c.core.types import Levels
 from l2c.engine.drawing import TOGETHER, stream_words
 from l2c.release.by_level import Layers, Weights, network_leads
 from l2c.release.exhaust import ENUMERABLE
 from l2c.release.refine import HARD_AFTER, HARD_BELOW
-from l2c.release.sift import mixed, put
+from l2c.release.sift import put
 
 LEAST_ROUND = 64
 """Draws that a row may always make in a second round, however few its first were."""

@@ -5,7 +5,7 @@
 `core.table.summarise`, and so `Schema.infer`, data frames.
 """
 
-from l2c.adapters.frames.chunks import Chunks, chunks_of
+from l2c.adapters.frames.chunks import Chunks, chunks_of, in_pieces
 from l2c.adapters.frames.files import read_file, replacing, write_file
 from l2c.adapters.frames.kinds import kind_of
 from l2c.adapters.frames.reading import Reading, RowProblem, read, strict
@@ -22,6 +22,7 @@ __all__ = [
     "decorate",
     "features_of",
     "height",
+    "in_pieces",
     "index_of",
     "keeps_numbers",
     "kind_of",

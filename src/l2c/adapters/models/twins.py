@@ -27,7 +27,7 @@ CHECKED = 512
 FARTHEST = 1e-5
 """How far the probabilities of a twin may be from its model's at the most: rounding in single precision is not more."""
 
-LEAST = 1e-8
+LEAST = 1e-7
 SAFETY = 100
 """Leads are left to the model itself if they are closer than so many times as far as the twin was seen to be off."""
 
