@@ -79,7 +79,7 @@ def wild_tree(rng: np.random.Generator, features: int) -> tuple[Layout, Referenc
         parent[order[place]] = order[rng.integers(max(0, place - 3), place)]
     sizes = rng.integers(1, 5, features)
     tables = tuple(
-        rng.dirichlet(np.ones(size), sizes[above] if above >= 0 else 1)
+        rng.dirichlet(np.full(size, 0.2), sizes[above] if above >= 0 else 1)
         for size, above in zip(sizes, parent, strict=True)
     )
     alike = tuple(np.ones((size, size)) for size in sizes)
@@ -115,20 +115,21 @@ def test_likely_draws_are_the_same_however_many_features_hang_together(seed):
     assert (found == expected).all()
 
 
-@pytest.mark.parametrize("remembered", [0, 12, 100, likely.REMEMBERED])
-def test_likely_draws_are_the_same_however_much_is_remembered(remembered, monkeypatch):
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("remembered", [0, 6, 12, 24, 100, likely.REMEMBERED])
+def test_likely_draws_are_the_same_however_much_is_remembered(remembered, seed, monkeypatch):
     monkeypatch.setattr(likely, "REMEMBERED", remembered)
     monkeypatch.setattr(likely, "TOGETHER", 7)
     with uncompiled(drawing, likely), np.errstate(over="ignore"):
         monkeypatch.setattr(likely, "stream_words", drawing.stream_words)
-        found, expected = likely_both_ways(features=9, count=20, seed=1)
+        found, expected = likely_both_ways(features=9, count=100, seed=seed)
     assert (found == expected).all()
 
 
 def test_what_is_believed_of_a_feature_does_not_vanish_however_many_hang_on_it():
     features, count = 400, 3
     star = np.array([-1] + [0] * (features - 1))
-    table = np.array([[1e-3, 1 - 1e-3], [2e-3, 1 - 2e-3]])
+    table = np.array([[2e-3, 1 - 2e-3], [1e-3, 1 - 1e-3]])
     law = ReferenceLaw(
         np.arange(features), star, (table[:1], *[table] * (features - 1)), (np.ones((2, 2)),) * features, 0.0, 1.0
     )
@@ -136,10 +137,9 @@ def test_what_is_believed_of_a_feature_does_not_vanish_however_many_hang_on_it()
     coins, weights = np.zeros((1, features), dtype=np.uint32), np.ones((1, 2 * features))
     coins[0, 0] = 2**31
     given_ = (np.array([5], np.uint64), np.array([0]), count, words_of(2 * features), coins, weights, own)
-    expected = np.broadcast_to(np.array([1] + [0] * (features - 1)), (1, count, features))
     with uncompiled(drawing, likely), np.errstate(over="ignore"), pytest.MonkeyPatch.context() as patch:
         patch.setattr(likely, "stream_words", drawing.stream_words)
         found = likely.likely_levels(
             *given_, law.order, law.parent, *likely.raised(law, 1.0), layout.offsets, layout.sizes
         )
-    assert (found == expected).all()
+    assert (found == 0).all()
