@@ -43,7 +43,7 @@ class Compiled(Generic[Given, Answer]):
         if self._fast is None:
             import numba
 
-            self._fast = numba.njit(cache=True, nogil=True)(_with_fast_callees(self.plain))
+            self._fast = numba.njit(cache=True, nogil=True, error_model="numpy")(_with_fast_callees(self.plain))
         return self._fast
 
 
