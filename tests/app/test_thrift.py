@@ -127,9 +127,9 @@ def test_memory_grows_with_what_is_released_and_not_with_what_is_tried(rows):
 
 def test_a_stream_needs_no_more_memory_for_more_rows(tmp_path):
     def peak(chunks: int) -> int:
-        frames = (applicants(40, seed=seed) for seed in range(chunks))
+        frames = (applicants(200, seed=seed) for seed in range(chunks))
         tracemalloc.start()
-        seen().explain_stream(frames, tmp_path / f"found{chunks}", n=3, chunk=40, select="first", reasons=False)
+        seen().explain_stream(frames, tmp_path / f"found{chunks}", n=3, chunk=200, select="first", reasons=False)
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most

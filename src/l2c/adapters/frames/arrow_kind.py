@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from l2c.adapters.frames.stored import (
@@ -28,6 +29,9 @@ class ArrowKind:
     def names(self, frame: Any) -> list[Any]:
         return list(frame.column_names)
 
+    def columns(self, frame: Any) -> list[Any]:
+        return list(frame.columns)
+
     def arrow(self, column: Any) -> pa.Array:
         return whole(column)
 
@@ -39,6 +43,9 @@ class ArrowKind:
 
     def holds_missing(self, dtype: Dtype) -> bool:  # noqa: ARG002  # every Arrow type does
         return True
+
+    def array_type(self, dtype: Dtype) -> np.dtype[Any] | None:  # noqa: ARG002  # columns are no arrays
+        return None
 
     def column(self, values: pa.Array, dtype: Dtype) -> Any:
         return pa.chunked_array([arrow_column(values, arrow_type(dtype.name))])

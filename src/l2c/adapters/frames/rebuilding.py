@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 
 from l2c.adapters.frames.kinds import library_of
-from l2c.adapters.frames.making import make
+from l2c.adapters.frames.making import level_column, level_places, make
 from l2c.adapters.frames.shape import feature_columns
 from l2c.adapters.frames.stored import Positions
 from l2c.core.schema import Schema
@@ -17,6 +19,9 @@ from l2c.core.types import Cells, Mask
 
 WIDE = ("float64", "int64", "double")
 """Types that hold whatever cells hold, in the words of any library; whole numbers are checked when they are made."""
+
+COPIES_ON_WRITE = pd.__version__ >= "3"
+"""Whether a frame that shares its columns with another one takes its own copy when either is written to."""
 
 
 def rebuild(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: Mask) -> Any:
@@ -41,25 +46,32 @@ def rebuild(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: 
     0  clerk     40
     1  nurse     40
     """
-    kind, places = library_of(frame), {name: place for place, name in enumerate(schema.names)}
+    kind, moving = library_of(frame), np.logical_or.reduce(changed, axis=0)
     columns = {}
-    for name in feature_columns(frame, schema):
-        place, column = places[name], frame[name]
-        moved = changed[:, place]
-        if not moved.any():
+    for name, column in zip(kind.names(frame), kind.columns(frame), strict=True):
+        if name not in schema.names:
+            continue
+        place = schema.index(name)
+        if not moving[place]:
             columns[name] = kind.gather(column, None, rows)
             continue
-        made = make(kind, kind.dtype_of(column), schema.features[place], cells[moved, place])
-        index = np.where(moved, len(frame) + np.cumsum(moved) - 1, rows)
-        columns[name] = kind.gather(column, made, index)
+        moved, dtype, feature = changed[:, place], kind.dtype_of(column), schema.features[place]
+        levels = level_column(kind, dtype, feature, cells[:, place])
+        if levels is not None:
+            index = np.where(moved, len(column) + level_places(feature, cells[:, place]), rows)
+            columns[name] = kind.gather(column, levels, index)
+        else:
+            made = make(kind, dtype, feature, cells[moved, place])
+            columns[name] = kind.gather(column, made, np.where(moved, len(column) + np.cumsum(moved) - 1, rows))
     return kind.frame(columns)
 
 
 def features_of(frame: Any, schema: Schema) -> Any:
     """Return the frame with the schema's columns only, in its own order."""
+    names = feature_columns(frame, schema)
     if library_of(frame).name == "pandas":
-        return frame[feature_columns(frame, schema)]
-    return nw.from_native(frame, eager_only=True).select(feature_columns(frame, schema)).to_native()
+        return frame.copy(deep=not COPIES_ON_WRITE) if len(names) == frame.shape[1] else frame[names]
+    return nw.from_native(frame, eager_only=True).select(names).to_native()
 
 
 def height(frame: Any) -> int:
@@ -100,11 +112,15 @@ def decorate(frame: Any, before: Mapping[str, Sequence[Any]], after: Mapping[str
     >>> decorate(pd.DataFrame({"row": [8]}), {"row": [0]}, {"prediction": ["paid"]}).columns.tolist()
     ['row_', 'row', 'prediction']
     """
-    names = library_of(frame).names(frame)
+    kind = library_of(frame)
+    names = kind.names(frame)
     told = [{_free(name, names): values for name, values in columns.items()} for columns in (before, after)]
-    if library_of(frame).name == "pandas":
+    if kind.name == "pandas":
         # One step for all columns: narwhals makes a frame of each, which a single row would wait for.
-        return frame.assign(**told[0], **told[1])[[*told[0], *names, *told[1]]]
+        own = zip(names, kind.columns(frame), strict=True)
+        # What can be written to is not shared with the frame.
+        columns = {name: copy(column) for name, column in (*told[0].items(), *own, *told[1].items())}
+        return kind.frame(columns)
     data = nw.from_native(frame, eager_only=True)
     first, last = (
         [nw.new_series(name, values, backend=data.implementation) for name, values in columns.items()]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from l2c.adapters.frames.kinds import KINDS, library_of
 from l2c.adapters.frames.making import make
@@ -35,13 +36,12 @@ class FrameShape:
 
     def build(self, cells: Cells) -> Any:
         """Return a native frame that holds these cells, given in the schema's order."""
-        kind = KINDS[self.kind]
-        return kind.frame(
-            {
-                name: make(kind, dtype, self.schema[name], cells[:, self.schema.index(name)])
-                for name, dtype in self.columns
-            }
-        )
+        kind, columns = KINDS[self.kind], np.ascontiguousarray(cells.T)
+        made = {}
+        for name, dtype in self.columns:
+            place = self.schema.index(name)
+            made[name] = make(kind, dtype, self.schema.features[place], columns[place])
+        return kind.frame(made)
 
     def in_kind_of(self, frame: Any) -> FrameShape:
         """Return the same columns for a frame's library; in another library they have the types natural there."""
@@ -81,9 +81,9 @@ def _natural(kind: FrameKind, feature: Feature) -> Dtype:
 def shape_of(frame: Any, schema: Schema) -> FrameShape:
     """Return the shape of a frame that `read` accepts."""
     kind = library_of(frame)
-    return FrameShape(
-        kind.name, schema, tuple((name, kind.dtype_of(frame[name])) for name in feature_columns(frame, schema))
-    )
+    columns = zip(kind.names(frame), kind.columns(frame), strict=True)
+    typed = tuple((name, kind.dtype_of(column)) for name, column in columns if name in schema.names)
+    return FrameShape(kind.name, schema, typed)
 
 
 def feature_columns(frame: Any, schema: Schema) -> list[str]:

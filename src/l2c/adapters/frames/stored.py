@@ -68,6 +68,10 @@ class FrameKind(Protocol):
         """Return the column names as they are, repeated and odd ones too."""
         ...
 
+    def columns(self, frame: Any) -> list[Any]:
+        """Return the native columns, in the order of the names."""
+        ...
+
     def arrow(self, column: Any) -> pa.Array:
         """Return a native column as Arrow; raises what Arrow raises for values it does not know."""
         ...
@@ -79,6 +83,10 @@ class FrameKind(Protocol):
         ...
 
     def holds_missing(self, dtype: Dtype) -> bool: ...
+
+    def array_type(self, dtype: Dtype) -> np.dtype[Any] | None:
+        """Return the type of a column of numbers that is kept as a plain array, or None."""
+        ...
 
     def column(self, values: pa.Array, dtype: Dtype) -> Any:
         """Return a native column of values that have `value_type`, or are encoded by the categories."""
