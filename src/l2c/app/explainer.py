@@ -24,7 +24,7 @@ from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
 from l2c.app.fitting import Progress, answers, pools_from, selection_of
 from l2c.app.gate import Gate
-from l2c.app.judging import Judges
+from l2c.app.judging import Judges, Shown
 from l2c.app.people import People
 from l2c.app.privacy import Privacy
 from l2c.app.requests import Request, checked_request, whole_number_problems
@@ -193,36 +193,72 @@ class Explainer:
         policy = gate.policy(self.layout, self.classes) if gate else None
         notes = {**request.to_dict(), **described(aimed), "fit": dict(self.bundle.notes), **versions()}
 
-        def found(asked: Explainer) -> Explanations:
-            released = asked._whole(people, request, policy, aimed, progress)
+        def found(asked: Explainer) -> tuple[Explanations, bool]:
+            foreseen = asked._foreseen(people, request)
+            released = asked._whole(people, request, policy, aimed, progress, foreseen)
             unjudged = Explanations(released, people.features, people.index, asked.bundle.mark, notes, aimed)
-            return asked._confirmed(unjudged, policy)
+            return asked._confirmed(unjudged, people, policy, ask_rows=foreseen is not None)
 
-        explanations = found(asked)
-        if asked._twin is not None and _taken_back(explanations):
+        explanations, misled = found(asked)
+        if misled:
             # What a twin of the model foresaw the model itself denies: it is asked about every proposal.
-            explanations = found(replace(asked, _twin=None))
+            explanations, _ = found(replace(asked, _twin=None))
         return explanations
 
+    def _foreseen(self, people: People, request: Request) -> Probabilities | None:
+        """Return what a twin of the model says of the rows, if nothing hangs on its last digits; None to ask the model.
+
+        The model itself is then asked about them in the end, together with what is released.
+        """
+        if self._twin is None or isinstance(self.blackbox, RangeModel):
+            return None
+        readable = people.readable
+        proba = self._twin.of_cells(people.cells[readable])
+        goal, close = request.goal(proba, readable, threshold_of(self.blackbox)), self._twin.close
+        if not np.isnan(goal.low).all():
+            return None
+        apart = np.diff(np.sort(proba, axis=1), axis=1).min(axis=1) >= close
+        decided = goal.clear(proba, close) & replace(goal, margin=0.0).clear(proba, close)
+        return proba if (apart & decided).all() else None
+
     def _whole(
-        self, people: People, request: Request, policy: Policy | None, aimed: BlackBox, progress: Progress | None
+        self,
+        people: People,
+        request: Request,
+        policy: Policy | None,
+        aimed: BlackBox,
+        progress: Progress | None,
+        foreseen: Probabilities | None = None,
     ) -> Released:
         """Return the release over all rows, also those that could not be read, before it is judged again."""
-        readable = np.flatnonzero(~people.bad_rows)
-        released = self._released(people.cells[readable], readable, request, policy, progress)
+        readable = people.readable
+        released = self._released(people.cells[readable], readable, request, policy, progress, foreseen)
         if request.privacy.intervals:
             conditions = request.conditions(self.schema, readable)
             released = replace(released, share_valid=share_valid(released, (aimed, *self._also), conditions))
         return with_unreadable(released, readable, people.sentences, len(people.cells))
 
-    def _confirmed(self, found: Explanations, policy: Policy | None) -> Explanations:
-        """Return what the model, asked about the very frame that is released, does not take back."""
-        if not len(found):
-            return found
-        features = found.features()
-        released = Judges(self.blackbox, self._also).confirmed(found.released, features, found.mark.shape)
-        built = found.released, features
-        return replace(found, released=released if policy is None else gated(policy, released), _built=built)
+    def _confirmed(
+        self, found: Explanations, people: People, policy: Policy | None, *, ask_rows: bool
+    ) -> tuple[Explanations, bool]:
+        """Return what the model, asked about the very frame that is released, does not take back.
+
+        And whether a twin of the model foresaw something else than the model says. What the model itself judged already
+        on such a frame is not asked again.
+        """
+        judges, rows = Judges(self.blackbox, self._also), people.readable if ask_rows else people.readable[:0]
+        cells = people.cells[people.readable]
+        known = self._twin is None and judges.were_shown(people.features, found.mark.shape, cells)
+        if not len(rows) and (known or not len(found)):
+            return found, False
+        shown = Shown.of(people.features, found.released, rows)
+        released, proba = judges.confirmed(found.released, shown, found.mark.shape)
+        taken_back = any(TAKEN_BACK in outcome.sentence for outcome in released.outcomes)
+        misled = self._twin is not None and (taken_back or not self._twin.agrees(people.cells[rows], proba))
+        columns = shown.columns_from(len(rows))
+        built = None if columns is None else (found.released, columns)
+        released = released if policy is None else gated(policy, released)
+        return replace(found, released=released, _built=built), misled
 
     def _people(self, frame: Any, privacy: Privacy) -> People:
         if privacy.intervals and self.bundle.release == "intervals":
@@ -344,9 +380,10 @@ class Explainer:
         request: Request,
         policy: Policy | None,
         progress: Progress | None,
+        foreseen: Probabilities | None = None,
     ) -> Released:
-        proba = answers(self.blackbox, cells)
-        if self._twin is not None and not self._twin.agrees(cells, proba):
+        proba = answers(self.blackbox, cells) if foreseen is None else foreseen
+        if foreseen is None and self._twin is not None and not self._twin.agrees(cells, proba):
             return replace(self, _twin=None)._released(cells, readable, request, policy, progress)
         goal = request.goal(proba, readable, threshold_of(self.blackbox))
         clock = _clock(request.seconds)
@@ -399,7 +436,7 @@ class Explainer:
     def _question(
         self, cells: Cells, proba: Probabilities, goal: Goal, schema: Schema, limits: Sequence[tuple[Limits, Mask]]
     ) -> Question:
-        layout = replace(self.layout, schema=schema)
+        layout = self.layout if schema is self.schema else replace(self.layout, schema=schema)
         return Question.of(layout, cells, proba, goal, decode=self.bundle.counterer.recipe.decode, limits=limits)
 
     def _pools(
@@ -454,10 +491,6 @@ def load(folder: str | Path, *, model: object) -> Explainer:
     blackbox = bundle.mark.recognise(model, bundle.counterer.layout, str(folder))
     twin = twin_of(blackbox, bundle.counterer.layout) if bundle.notes.get("twin") else None
     return Explainer(bundle, blackbox, model, _twin=twin)
-
-
-def _taken_back(found: Explanations) -> bool:
-    return any(TAKEN_BACK in outcome.sentence for outcome in found.outcomes)
 
 
 def _clock(seconds: float | None) -> Callable[[], bool]:

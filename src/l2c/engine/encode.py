@@ -43,10 +43,8 @@ class Encoder:
     def __call__(self, cells: Cells) -> Float32[np.ndarray, "rows inputs"]:
         if self.inputs == "levels":
             return self.layout.one_hot(self.layout.levels(cells))
-        numeric = np.array([feature.numeric for feature in self.layout.schema.features])
-        known = np.array([axis.known for axis in self.layout.axes])
-        missing = np.array([axis.missing for axis in self.layout.axes])
-        widths = np.where(numeric, 1, known) + missing
+        numeric, missing = self.layout.numeric, self.layout.sizes > self.layout.known
+        widths = np.where(numeric, 1, self.layout.known) + missing
         # Where a feature's columns begin, and where its missing values are flagged; -1 if they cannot be missing.
         first = np.cumsum(widths) - widths
         flag = np.where(missing, first + widths - 1, -1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from l2c.adapters.frames.stored import (
     Dtype,
+    Part,
     Positions,
     arrow_column,
     arrow_dtype,
@@ -53,6 +54,9 @@ class ArrowKind:
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
         behind = column if extra is None else pa.chunked_array([*column.chunks, *extra.chunks], type=column.type)
         return behind.take(pa.array(index))
+
+    def gather_all(self, parts: Sequence[Part]) -> list[Any]:
+        return [self.gather(*part) for part in parts]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         return pa.table(dict(columns))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from l2c.adapters.frames.columns import Numbers
-from l2c.adapters.frames.stored import Dtype, FrameKind, Positions, is_text
+from l2c.adapters.frames.stored import Dtype, FrameKind, is_text
 from l2c.core.feature import Feature
 from l2c.core.types import Label
 from l2c.errors import DataError
@@ -39,7 +39,8 @@ def make(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any
         return array
     levels = level_column(kind, dtype, feature, cells)
     if levels is not None:
-        return kind.gather(levels, None, level_places(feature, cells))
+        places = np.where(np.isnan(cells), len(feature.levels), cells).astype(np.int64)
+        return kind.gather(levels, None, places)
     return _made(kind, dtype, feature, cells)
 
 
@@ -54,11 +55,6 @@ def level_column(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers
     levels = _level_column(library, dtype, feature.levels, tuple(map(type, feature.levels)))
     short = levels is not None and len(levels) == len(feature.levels)
     return None if short and np.isnan(cells).any() else levels
-
-
-def level_places(feature: Feature, cells: Numbers) -> Positions:
-    """Return where in the column of all levels each cell is found."""
-    return np.where(np.isnan(cells), len(feature.levels), cells).astype(np.int64)
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from l2c.adapters.frames.stored import (
     Dtype,
+    Part,
     Positions,
     arrow_column,
     arrow_dtype,
@@ -20,6 +21,9 @@ from l2c.adapters.frames.stored import (
     plain_type,
     whole,
 )
+
+FEW = 4096
+"""Rows up to which all columns of texts are gathered at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,12 @@ class PandasKind:
         behind = column if extra is None else type(column)._concat_same_type([column, extra])
         return behind.take(index)
 
+    def gather_all(self, parts: Sequence[Part]) -> list[Any]:
+        texts = [place for place, (column, _, index) in enumerate(parts) if _is_text(column) and len(index) <= FEW]
+        # Texts of all columns at once: for few rows a step of Arrow costs more than the values that it moves.
+        found = dict(zip(texts, _gathered([parts[place] for place in texts]), strict=True))
+        return [found[place] if place in found else self.gather(*part) for place, part in enumerate(parts)]
+
     def frame(self, columns: Mapping[str, Any]) -> Any:
         arrays, at_once = [_stored(column) for column in columns.values()], getattr(pd.DataFrame, "_from_arrays", None)
         if at_once is None or not arrays or not all(array.dtype.kind in "biufO" for array in arrays):
@@ -97,6 +107,26 @@ class PandasKind:
     def labels(self, frame: Any) -> list[Any] | None:
         plain = frame.index.equals(pd.RangeIndex(len(frame)))
         return None if plain else frame.index.tolist()
+
+
+def _is_text(column: Any) -> bool:
+    return isinstance(column, pd.arrays.ArrowStringArray)
+
+
+def _gathered(parts: Sequence[Part]) -> Iterator[Any]:
+    """Yield what is gathered from columns of texts, which are as long as one another."""
+    if not parts:
+        return
+    arrays, places, start = [], [], 0
+    for column, extra, index in parts:
+        places.append(index + start)
+        for array in (column, extra):
+            if array is not None:
+                arrays.append(whole(pa.array(array)).cast(pa.large_string()))
+                start += len(array)
+    taken = pa.concat_arrays(arrays).take(pa.array(np.concatenate(places)))
+    for place, (column, _, index) in enumerate(parts):
+        yield type(column)(taken.slice(place * len(index), len(index)), dtype=column.dtype)
 
 
 def _stored(column: Any) -> Any:
@@ -121,6 +151,11 @@ def _index(names: tuple[str, ...]) -> pd.Index[Any]:
 def _name(native: Any) -> str:
     if isinstance(native, pd.CategoricalDtype):
         return f"category[{_name(native.categories.dtype)}]"
+    return _plain_name(native)
+
+
+@lru_cache(maxsize=1024)
+def _plain_name(native: Any) -> str:
     if isinstance(native, pd.ArrowDtype):
         return f"ArrowDtype({native.pyarrow_dtype})"
     return f"string[{native.storage}]" if str(native) == "string" else str(native)

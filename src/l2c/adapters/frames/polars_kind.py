@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from l2c.adapters.frames.stored import Dtype, Positions, plain_type
+from l2c.adapters.frames.stored import Dtype, Part, Positions, plain_type
 from l2c.errors import MissingExtraError
 
 
@@ -59,6 +59,9 @@ class PolarsKind:
 
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
         return column[index] if extra is None else column.clone().append(extra.cast(column.dtype))[index]
+
+    def gather_all(self, parts: Sequence[Part]) -> list[Any]:
+        return [self.gather(*part) for part in parts]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         return _polars().DataFrame(dict(columns))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from copy import copy
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -11,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from l2c.adapters.frames.kinds import library_of
-from l2c.adapters.frames.making import level_column, level_places, make
-from l2c.adapters.frames.shape import feature_columns
-from l2c.adapters.frames.stored import Positions
+from l2c.adapters.frames.making import EXACT, level_column, make
+from l2c.adapters.frames.shape import FrameShape, feature_columns
+from l2c.adapters.frames.stored import Dtype, FrameKind, Part, Positions
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Mask
 
@@ -46,24 +45,34 @@ def rebuild(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: 
     0  clerk     40
     1  nurse     40
     """
+    return library_of(frame).frame(rebuilt_columns(frame, schema, rows, cells, changed))
+
+
+def rebuilt_columns(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: Mask) -> dict[str, Any]:
+    """Return the columns of the frame that `rebuild` returns, as its library keeps them."""
     kind, moving = library_of(frame), np.logical_or.reduce(changed, axis=0)
-    columns = {}
+    numeric = np.array([feature.numeric for feature in schema.features])
+    known = np.array([len(feature.levels) for feature in schema.features])
+    # Behind a column stand all levels of its feature, and a missing value.
+    levels = np.where(np.isnan(cells), known, np.where(numeric, 0.0, cells)).astype(np.int64)
+    index = np.ascontiguousarray(np.where(changed, len(frame) + levels, rows[:, None]).T)
+    parts: dict[str, Part] = {}
     for name, column in zip(kind.names(frame), kind.columns(frame), strict=True):
         if name not in schema.names:
             continue
         place = schema.index(name)
         if not moving[place]:
-            columns[name] = kind.gather(column, None, rows)
+            parts[name] = column, None, rows
             continue
-        moved, dtype, feature = changed[:, place], kind.dtype_of(column), schema.features[place]
-        levels = level_column(kind, dtype, feature, cells[:, place])
-        if levels is not None:
-            index = np.where(moved, len(column) + level_places(feature, cells[:, place]), rows)
-            columns[name] = kind.gather(column, levels, index)
+        dtype, feature = kind.dtype_of(column), schema.features[place]
+        behind = level_column(kind, dtype, feature, cells[:, place])
+        if behind is not None:
+            parts[name] = column, behind, index[place]
         else:
+            moved = changed[:, place]
             made = make(kind, dtype, feature, cells[moved, place])
-            columns[name] = kind.gather(column, made, np.where(moved, len(column) + np.cumsum(moved) - 1, rows))
-    return kind.frame(columns)
+            parts[name] = column, made, np.where(moved, len(frame) + np.cumsum(moved) - 1, rows)
+    return dict(zip(parts, kind.gather_all(list(parts.values())), strict=True))
 
 
 def features_of(frame: Any, schema: Schema) -> Any:
@@ -88,9 +97,35 @@ def keeps_numbers(frame: Any, schema: Schema) -> bool:
     >>> keeps_numbers(rows, schema), keeps_numbers(rows.astype("float32"), schema)
     (True, False)
     """
+    kind, numeric = library_of(frame), {feature.name for feature in schema.features if feature.numeric}
+    columns = zip(kind.names(frame), kind.columns(frame), strict=True)
+    return all(kind.dtype_of(column).name.lower() in WIDE for name, column in columns if name in numeric)
+
+
+def holds_what_is_built(frame: Any, shape: FrameShape, cells: Cells) -> bool:
+    """Return whether the values of a frame are the very ones that its shape builds from its cells.
+
+    Where that cannot be told from the columns' types the answer is no.
+
+    >>> import pandas as pd
+    >>> from l2c.adapters.frames.shape import shape_of
+    >>> rows = pd.DataFrame({"age": [30, 40]})
+    >>> shape, cells = shape_of(rows, Schema.infer(rows)), np.array([[30.0], [40.0]])
+    >>> holds_what_is_built(rows, shape, cells), holds_what_is_built(rows.astype("float64"), shape, cells)
+    (True, False)
+    """
     kind = library_of(frame)
-    numeric = [feature.name for feature in schema.features if feature.numeric]
-    return all(kind.dtype_of(frame[name]).name.lower() in WIDE for name in numeric)
+    # Of what is missing there may be two sorts, and a whole number beyond 2^53 is not what its cell says.
+    if kind.name != shape.kind or np.isnan(cells).any() or np.abs(cells).max(initial=0.0) > EXACT:
+        return False
+    columns = dict(zip(kind.names(frame), kind.columns(frame), strict=True))
+    return all(_stored_as(kind, columns[name], dtype) for name, dtype in shape.columns)
+
+
+def _stored_as(kind: FrameKind, column: Any, dtype: Dtype) -> bool:
+    """Return whether a column has a type, and is no collection of any objects."""
+    texts = dtype.name != "object" or pd.api.types.infer_dtype(column, skipna=False) == "string"
+    return texts and kind.dtype_of(column) == dtype
 
 
 def index_of(frame: Any) -> list[Any] | None:
@@ -113,23 +148,24 @@ def decorate(frame: Any, before: Mapping[str, Sequence[Any]], after: Mapping[str
     ['row_', 'row', 'prediction']
     """
     kind = library_of(frame)
-    names = kind.names(frame)
-    told = [{_free(name, names): values for name, values in columns.items()} for columns in (before, after)]
-    if kind.name == "pandas":
-        # One step for all columns: narwhals makes a frame of each, which a single row would wait for.
-        own = zip(names, kind.columns(frame), strict=True)
-        # What can be written to is not shared with the frame.
-        columns = {name: copy(column) for name, column in (*told[0].items(), *own, *told[1].items())}
-        return kind.frame(columns)
-    data = nw.from_native(frame, eager_only=True)
-    first, last = (
-        [nw.new_series(name, values, backend=data.implementation) for name, values in columns.items()]
-        for columns in told
-    )
-    return data.select(*first, *data.columns, *last).to_native()
+    own = zip(kind.names(frame), kind.columns(frame), strict=True)
+    return decorated(kind, dict(own), before, after)
 
 
-def _free(name: str, taken: Sequence[str]) -> str:
+def decorated(
+    kind: FrameKind, columns: Mapping[str, Any], before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[Any]]
+) -> Any:
+    """Return native columns as a frame with bookkeeping columns in front and behind; it shares nothing with them."""
+    first, last = ({_free(name, columns): values for name, values in told.items()} for told in (before, after))
+    return kind.frame({name: unshared(kind, column) for name, column in (first | dict(columns) | last).items()})
+
+
+def unshared(kind: FrameKind, column: Any) -> Any:
+    """Return a column that can be written to without changing this one."""
+    return column.copy() if kind.name == "pandas" or isinstance(column, np.ndarray) else column
+
+
+def _free(name: str, taken: Collection[str]) -> str:
     while name in taken:
         name += "_"
     return name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +14,9 @@ from jaxtyping import Int64
 from l2c.core.types import Label
 
 Positions = Int64[np.ndarray, " rows"]
+
+Part = tuple[Any, Any, Positions]
+"""A native column, another one behind it or None, and the places of both to gather values from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,10 @@ class FrameKind(Protocol):
 
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
         """Return the values at these places of `column` with `extra` behind it, if there is any."""
+        ...
+
+    def gather_all(self, parts: Sequence[Part]) -> list[Any]:
+        """Return what `gather` returns for each of several columns."""
         ...
 
     def frame(self, columns: Mapping[str, Any]) -> Any: ...
