@@ -19,6 +19,7 @@ from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.sight import see_into
 from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import within
+from l2c.app.ahead import MOST, Ahead, ask_ahead
 from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
@@ -38,6 +39,7 @@ from l2c.core.limits import NO_LIMITS, Limits
 from l2c.core.method import Question
 from l2c.core.schema import Schema
 from l2c.core.sight import View
+from l2c.core.streams import Streams
 from l2c.core.twin import Twin
 from l2c.core.types import Cells, Label, Mask, Probabilities
 from l2c.core.whole_bins import over_whole_bins
@@ -382,17 +384,21 @@ class Explainer:
         progress: Progress | None,
         foreseen: Probabilities | None = None,
     ) -> Released:
-        proba = answers(self.blackbox, cells) if foreseen is None else foreseen
-        if foreseen is None and self._twin is not None and not self._twin.agrees(cells, proba):
-            return replace(self, _twin=None)._released(cells, readable, request, policy, progress)
-        goal = request.goal(proba, readable, threshold_of(self.blackbox))
         clock = _clock(request.seconds)
         # As many at first as it takes by what was seen when fitting: each further round is a call of the model.
         budget = Budget(request.tries, request.patience, clock, self.bundle.notes.get("acceptance", 1.0))
-        question = self._question(cells, proba, goal, self.schema, request.limits(readable))
+        ahead = self._ahead(cells, readable, request, policy, budget)
+        if ahead is not None:
+            proba, question, goal = ahead.proba, ahead.question, ahead.question.goal
+        else:
+            proba = answers(self.blackbox, cells) if foreseen is None else foreseen
+            if foreseen is None and self._twin is not None and not self._twin.agrees(cells, proba):
+                return replace(self, _twin=None)._released(cells, readable, request, policy, progress)
+            goal = request.goal(proba, readable, threshold_of(self.blackbox))
+            question = self._question(cells, proba, goal, self.schema, request.limits(readable))
         # A solver settles some rows of a batch, and an interval release may not depend on the batch.
         sight = None if request.privacy.intervals else lambda: self._view(cells)
-        pools = self._pools(question, request, budget, policy, sight, progress)
+        pools = self._pools(question, request, budget, policy, sight, progress, ahead=ahead)
         counterer = self.bundle.counterer
         released = pools.release(request.n, selection_of(counterer, request.select, request.plausibility))
         if isinstance(self.blackbox, RangeModel):
@@ -433,6 +439,25 @@ class Explainer:
         frail = alone if request.robust else None
         return replace(released, outcomes=tuple(explained(released.outcomes, pleas, self.schema, again, frail)))
 
+    def _ahead(
+        self, cells: Cells, readable: np.ndarray, request: Request, policy: Policy | None, budget: Budget
+    ) -> Ahead | None:
+        """Return what a model that is not seen into says of few rows and their first proposals; None of more rows."""
+        counterer, first = self.bundle.counterer, budget.first_round(request.pool)
+        one_by_one = self._twin is not None or self._also or policy is not None or request.privacy.intervals
+        if one_by_one or len(self.blackbox.classes) != 2 or not 0 < len(cells) * (1 + 4 * first) <= MOST:
+            return None
+        streams, limits = Streams.for_rows(cells, request.seed), request.limits(readable)
+        return ask_ahead(
+            self.blackbox,
+            lambda question: counterer.proposer(question, streams, request.plausibility),
+            lambda proba, goal: self._question(cells, proba, goal, self.schema, limits),
+            lambda proba: request.goal(proba, readable, threshold_of(self.blackbox)),
+            len(cells),
+            first,
+            others=counterer.recipe.decode_again,
+        )
+
     def _question(
         self, cells: Cells, proba: Probabilities, goal: Goal, schema: Schema, limits: Sequence[tuple[Limits, Mask]]
     ) -> Question:
@@ -448,10 +473,11 @@ class Explainer:
         sight: Sight | None = None,
         progress: Progress | None = None,
         enough: np.ndarray | None = None,
+        ahead: Ahead | None = None,
     ) -> Pools:
         return pools_from(
             self.bundle.counterer,
-            self.blackbox,
+            self.blackbox if ahead is None else ahead.blackbox,
             question,
             pool=request.pool,
             enough=request.n if enough is None else enough,
@@ -464,6 +490,7 @@ class Explainer:
             policy=policy,
             sight=sight,
             progress=progress,
+            proposer=None if ahead is None else ahead.proposer,
         )
 
     def _view(self, cells: Cells) -> View | None:

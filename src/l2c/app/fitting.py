@@ -387,10 +387,12 @@ def pools_from(
     policy: Policy | None = None,
     sight: Sight | None = None,
     progress: Progress | None = None,
+    proposer: Proposer | None = None,
 ) -> Pools:
     """Return pools of valid counterfactuals for a batch of rows, proposed at this place of the dial."""
     recipe = counterer.recipe
-    proposer: Proposer = counterer.proposer(question, Streams.for_rows(question.cells, seed), dial)
+    if proposer is None:
+        proposer = counterer.proposer(question, Streams.for_rows(question.cells, seed), dial)
     return look(
         question,
         layout=counterer.layout,
