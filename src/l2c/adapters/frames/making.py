@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from jaxtyping import Int64
 
 from l2c.adapters.frames.columns import Numbers
-from l2c.adapters.frames.stored import Dtype, FrameKind, is_text
+from l2c.adapters.frames.stored import Dtype, FrameKind, Part, is_text
 from l2c.core.feature import Feature
-from l2c.core.types import Label
+from l2c.core.schema import Schema
+from l2c.core.types import Cells, Label
 from l2c.errors import DataError
 
 EXACT = 2.0**53
@@ -38,10 +41,31 @@ def make(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any
     if (array := _array(kind, dtype, feature, cells)) is not None:
         return array
     levels = level_column(kind, dtype, feature, cells)
-    if levels is not None:
-        places = np.where(np.isnan(cells), len(feature.levels), cells).astype(np.int64)
-        return kind.gather(levels, None, places)
-    return _made(kind, dtype, feature, cells)
+    if levels is None:
+        return _made(kind, dtype, feature, cells)
+    return kind.gather(levels, None, np.where(np.isnan(cells), len(feature.levels), cells).astype(np.int64))
+
+
+def made_columns(kind: FrameKind, columns: Sequence[tuple[str, Dtype]], schema: Schema, cells: Cells) -> dict[str, Any]:
+    """Return the native columns that hold cells, by name; see `make`."""
+    places, by_feature = level_places(schema, cells), np.ascontiguousarray(cells.T)
+    found: dict[str, Any] = {}
+    parts: dict[str, Part] = {}
+    for name, dtype in columns:
+        place = schema.index(name)
+        feature = schema.features[place]
+        levels = level_column(kind, dtype, feature, by_feature[place])
+        found[name] = make(kind, dtype, feature, by_feature[place]) if levels is None else None
+        if levels is not None:
+            parts[name] = levels, None, places[place]
+    return found | dict(zip(parts, kind.gather_all(list(parts.values())), strict=True))
+
+
+def level_places(schema: Schema, cells: Cells) -> Int64[np.ndarray, "features rows"]:
+    """Return where each cell is found in the column of all levels of its feature; of a number, anywhere."""
+    known = np.array([len(feature.levels) for feature in schema.features])
+    numeric = np.array([feature.numeric for feature in schema.features])
+    return np.ascontiguousarray(np.where(numeric | np.isnan(cells), known, cells).astype(np.int64).T)
 
 
 def level_column(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any:

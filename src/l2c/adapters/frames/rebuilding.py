@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from l2c.adapters.frames.kinds import library_of
-from l2c.adapters.frames.making import EXACT, level_column, make
+from l2c.adapters.frames.making import EXACT, level_column, level_places, make
 from l2c.adapters.frames.shape import FrameShape, feature_columns
 from l2c.adapters.frames.stored import Dtype, FrameKind, Part, Positions
 from l2c.core.schema import Schema
@@ -51,11 +51,8 @@ def rebuild(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: 
 def rebuilt_columns(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: Mask) -> dict[str, Any]:
     """Return the columns of the frame that `rebuild` returns, as its library keeps them."""
     kind, moving = library_of(frame), np.logical_or.reduce(changed, axis=0)
-    numeric = np.array([feature.numeric for feature in schema.features])
-    known = np.array([len(feature.levels) for feature in schema.features])
     # Behind a column stand all levels of its feature, and a missing value.
-    levels = np.where(np.isnan(cells), known, np.where(numeric, 0.0, cells)).astype(np.int64)
-    index = np.ascontiguousarray(np.where(changed, len(frame) + levels, rows[:, None]).T)
+    index = np.where(changed.T, len(frame) + level_places(schema, cells), rows)
     parts: dict[str, Part] = {}
     for name, column in zip(kind.names(frame), kind.columns(frame), strict=True):
         if name not in schema.names:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 
 from l2c.adapters.frames.kinds import KINDS, library_of
-from l2c.adapters.frames.making import make
+from l2c.adapters.frames.making import made_columns
 from l2c.adapters.frames.stored import Dtype, FrameKind
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
@@ -36,12 +35,8 @@ class FrameShape:
 
     def build(self, cells: Cells) -> Any:
         """Return a native frame that holds these cells, given in the schema's order."""
-        kind, columns = KINDS[self.kind], np.ascontiguousarray(cells.T)
-        made = {}
-        for name, dtype in self.columns:
-            place = self.schema.index(name)
-            made[name] = make(kind, dtype, self.schema.features[place], columns[place])
-        return kind.frame(made)
+        kind = KINDS[self.kind]
+        return kind.frame(made_columns(kind, self.columns, self.schema, cells))
 
     def in_kind_of(self, frame: Any) -> FrameShape:
         """Return the same columns for a frame's library; in another library they have the types natural there."""
