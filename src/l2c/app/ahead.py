@@ -7,8 +7,9 @@ Nothing else changes: the same proposals are judged in the same order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float64, Int16
@@ -23,25 +24,23 @@ from l2c.engine.propose import Draws
 MOST = 4096
 """Rows that are asked ahead at the most: beyond that, a call more costs less than what would be asked in vain."""
 
+SHARE, SPARE = 1.5, 32
+"""Proposals asked ahead for each one of a first round, and beyond: some rows need more than others."""
+
 Goals = Callable[[Probabilities], Goal]
 """From the model's answers for the rows as they are to what they should reach."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Remembering:
-    """A black box that was asked about some rows already, and is not asked about them again."""
+    """A black box that is not asked about a row again."""
 
     blackbox: BlackBox
-    known: dict[bytes, int]
-    answers: Probabilities
+    known: dict[bytes, int] = field(default_factory=dict)
+    answers: Probabilities = field(init=False)
 
-    @classmethod
-    def asked(cls, blackbox: BlackBox, cells: Cells) -> Remembering:
-        """Return a model that was asked about these rows, each once."""
-        known: dict[bytes, int] = {}
-        places = np.array([known.setdefault(key, len(known)) for key in _keys(cells)])
-        _, first = np.unique(places, return_index=True)
-        return cls(blackbox, known, blackbox.proba(cells[first]))
+    def __post_init__(self) -> None:
+        self.answers = np.empty((0, len(self.classes)))
 
     @property
     def classes(self) -> tuple[Label, ...]:
@@ -54,25 +53,41 @@ class Remembering:
 
     def proba(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for each row."""
-        places = np.array([self.known.get(key, -1) for key in _keys(cells)], dtype=np.int64)
-        answers, new = self.answers[places], np.flatnonzero(places < 0)
-        if len(new):
-            answers[new] = self.blackbox.proba(cells[new])
-        return answers
+        before = len(self.known)
+        places = np.array([self.known.setdefault(key, len(self.known)) for key in _keys(cells)], dtype=np.int64)
+        if len(self.known) > before:
+            _, first = np.unique(places, return_index=True)
+            new = first[places[first] >= before]
+            self.answers = np.concatenate([self.answers, self.blackbox.proba(cells[new])])
+        return self.answers[places]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """A proposer whose first draws are there already: those of the outcome that each row turned out to need."""
+    """A proposer whose first draws are there already, and which asks about further ones in a single call.
+
+    Parameters
+    ----------
+    draws
+        What the rows turned out to need.
+    levels
+        Its first draws.
+    model
+        The model that remembers.
+    others
+        Whether a proposal gets a second chance with the other values of its levels.
+    """
 
     draws: Draws
     levels: Int16[np.ndarray, "rows draws features"]
+    model: Remembering
+    others: bool
 
     def propose(self, rows: np.ndarray, first: np.ndarray, count: int) -> Levels:
         """Return `count` draws for each of some rows, from each row's position `first` on."""
-        if count <= self.levels.shape[1] and not first.any():
-            return self.levels[rows, :count]
-        return self.draws.propose(rows, first, count)
+        if (first + count <= self.levels.shape[1]).all():
+            return self.levels[rows[:, None], first[:, None] + np.arange(count)]
+        return self._asked(rows, self.draws.propose(rows, first, count))
 
     def even_law(self, rows: np.ndarray) -> Float64[np.ndarray, "rows width"]:
         """Return the uniform law over the allowed levels, for some of the rows."""
@@ -82,7 +97,13 @@ class Drawn:
         self, law: Float64[np.ndarray, "rows width"], rows: np.ndarray, first: np.ndarray, count: int
     ) -> Levels:
         """Return draws in which each feature follows the law given for its row."""
-        return self.draws.propose_from(law, rows, first, count)
+        return self._asked(rows, self.draws.propose_from(law, rows, first, count))
+
+    def _asked(self, rows: np.ndarray, levels: Levels) -> Levels:
+        """Return draws of which the model has been asked about all values that they may take."""
+        if levels[..., 0].size * (1 + self.others) <= MOST:
+            self.model.proba(np.concatenate(decoded(self.draws, rows, levels, others=self.others)))
+        return levels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +143,7 @@ def ask_ahead(
     draws, question, goals
         From a question to its proposals, from answers and goals to a question, and from answers to goals.
     rows, count
-        How many rows there are, and how many proposals each begins with.
+        How many rows there are, and about how many proposals of each to ask.
     others
         Whether a proposal gets a second chance with the other values of its levels.
     """
@@ -131,16 +152,25 @@ def ask_ahead(
     asked = [first, first.answered(either[1], goals(either[1]))]
     source, everyone, nobody = draws(first), np.arange(rows), np.zeros(rows, dtype=np.int64)
     drawn = [replace(source, question=one).propose(everyone, nobody, count) for one in asked]
-    layout, room, row = source.method.layout, first.room, np.repeat(everyone, count)
-    cells = [first.cells]
-    for levels in drawn:
-        flat = levels.reshape(-1, levels.shape[2])
-        cells += [decode_levels(layout, flat, values, row) for values in (room.values, room.others)[: 1 + others]]
-    remembering = Remembering.asked(blackbox, np.concatenate(cells))
-    proba = remembering.proba(first.cells)
+    cells = [values for levels in drawn for values in decoded(source, everyone, levels, others=others)]
+    model = Remembering(blackbox)
+    proba = model.proba(np.concatenate([first.cells, *cells]))[:rows]
     found = first.answered(proba, goals(proba))
-    meant = (found.desired != asked[0].desired).astype(np.int64)
-    return Ahead(remembering, proba, found, Drawn(replace(source, question=found), np.stack(drawn)[meant, everyone]))
+    meant = (found.desired != first.desired).astype(np.int64)
+    proposer = Drawn(replace(source, question=found), np.stack(drawn)[meant, everyone], model, others)
+    return Ahead(model, proba, found, proposer)
+
+
+def decoded(draws: Draws, rows: np.ndarray, levels: Levels, *, others: bool) -> list[Cells]:
+    """Return the values of draws for some rows, and the other values that they may take."""
+    layout, room = draws.method.layout, draws.question.room
+    row, flat = np.repeat(rows, levels.shape[1]), levels.reshape(-1, levels.shape[2])
+    return [decode_levels(layout, flat, values, row) for values in (room.values, room.others)[: 1 + others]]
+
+
+def as_many_as(first_round: int, most: int) -> int:
+    """Return about how many proposals of a row to ask ahead, if it begins with so many and draws no more than that."""
+    return min(math.ceil(SHARE * first_round) + SPARE, most)
 
 
 def _keys(cells: Cells) -> list[bytes]:

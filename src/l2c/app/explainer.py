@@ -19,7 +19,7 @@ from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.sight import see_into
 from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import within
-from l2c.app.ahead import MOST, Ahead, ask_ahead
+from l2c.app.ahead import MOST, Ahead, as_many_as, ask_ahead
 from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
@@ -443,9 +443,9 @@ class Explainer:
         self, cells: Cells, readable: np.ndarray, request: Request, policy: Policy | None, budget: Budget
     ) -> Ahead | None:
         """Return what a model that is not seen into says of few rows and their first proposals; None of more rows."""
-        counterer, first = self.bundle.counterer, budget.first_round(request.pool)
+        counterer, count = self.bundle.counterer, as_many_as(budget.first_round(request.pool), request.tries)
         one_by_one = self._twin is not None or self._also or policy is not None or request.privacy.intervals
-        if one_by_one or len(self.blackbox.classes) != 2 or not 0 < len(cells) * (1 + 4 * first) <= MOST:
+        if one_by_one or len(self.blackbox.classes) != 2 or not 0 < len(cells) * (1 + 4 * count) <= MOST:
             return None
         streams, limits = Streams.for_rows(cells, request.seed), request.limits(readable)
         return ask_ahead(
@@ -454,7 +454,7 @@ class Explainer:
             lambda proba, goal: self._question(cells, proba, goal, self.schema, limits),
             lambda proba: request.goal(proba, readable, threshold_of(self.blackbox)),
             len(cells),
-            first,
+            count,
             others=counterer.recipe.decode_again,
         )
 
