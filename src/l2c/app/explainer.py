@@ -50,7 +50,7 @@ from l2c.release.explain import TAKEN_BACK, Pools
 from l2c.release.gather import with_unreadable
 from l2c.release.policy import Policy
 from l2c.release.ranking import only
-from l2c.release.reasons import EXPLORED, Plea, Stack, explained, pleas_of
+from l2c.release.reasons import EXPLORED, LACKING, Plea, Stack, explained, pleas_of
 from l2c.release.search import Budget
 from l2c.release.select import Selection
 from l2c.release.settle import Sight
@@ -404,7 +404,7 @@ class Explainer:
         if isinstance(self.blackbox, RangeModel):
             numbers = Measured(self.blackbox.prediction(cells), np.empty(len(released.row)))
             released = replace(released, measured=numbers)
-        if not request.reasons:
+        if not request.reasons or not any(outcome.status in LACKING for outcome in released.outcomes):
             return released
         own = policy if policy is not None and policy.scope == "set" else None
 

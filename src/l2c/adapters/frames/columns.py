@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -72,7 +73,12 @@ def family(array: pa.Array) -> Family | None:
     >>> family(pa.array(["clerk", "nurse"]).dictionary_encode())
     'text'
     """
-    kind = plain_type(array.type)
+    return _family(array.type)
+
+
+@lru_cache(maxsize=1024)
+def _family(stored: pa.DataType) -> Family | None:
+    kind = plain_type(stored)
     if pa.types.is_boolean(kind):
         return "boolean"
     if pa.types.is_integer(kind):

@@ -122,8 +122,9 @@ def _gathered(parts: Sequence[Part]) -> Iterator[Any]:
         places.append(index + start)
         for array in (column, extra):
             if array is not None:
-                arrays.append(whole(pa.array(array)).cast(pa.large_string()))
-                start += len(array)
+                held = whole(pa.array(array))
+                arrays.append(held if held.type == pa.large_string() else held.cast(pa.large_string()))
+                start += len(held)
     taken = pa.concat_arrays(arrays).take(pa.array(np.concatenate(places)))
     for place, (column, _, index) in enumerate(parts):
         yield type(column)(taken.slice(place * len(index), len(index)), dtype=column.dtype)
