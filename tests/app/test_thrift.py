@@ -175,5 +175,6 @@ def test_rows_are_the_same_with_and_without_a_compiler(monkeypatch):
 
 
 PLAIN = (
-    "core.twin", "engine.propose", "engine.decode", "engine.encode", "release.select", "release.sift",
+    "core.blackbox", "core.costs", "core.twin", "engine.propose", "engine.decode", "engine.encode", "release.search",
+    "release.select", "release.sift",
 )  # fmt: skip

@@ -71,6 +71,6 @@ def test_rows_and_levels_have_fingerprints_of_their_own():
     layout = small_layout()
     levels = np.array([[0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 0, 0]], dtype=np.int16)
     question = random_question(layout, 2, np.random.default_rng(0))
-    keys = fingerprints(Sieve(layout, question).words, layout, np.array([0, 0, 0, 1]), levels)
+    keys = fingerprints(Sieve(layout, question).words, np.array([0, 0, 0, 1]), levels)
     assert len(set(keys.tolist())) == 4
     assert (keys > 0).all()

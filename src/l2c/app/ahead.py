@@ -16,7 +16,7 @@ from jaxtyping import Float64, Int16
 
 from l2c.core.blackbox import BlackBox, threshold_of
 from l2c.core.goal import Goal
-from l2c.core.method import Proposer, Question
+from l2c.core.method import Marginals, Proposer, Question
 from l2c.core.types import Cells, Label, Levels, Probabilities
 from l2c.engine.decode import decode_levels
 from l2c.engine.propose import Draws
@@ -88,6 +88,10 @@ class Drawn:
         if (first + count <= self.levels.shape[1]).all():
             return self.levels[rows[:, None], first[:, None] + np.arange(count)]
         return self._asked(rows, self.draws.propose(rows, first, count))
+
+    def marginals(self, rows: np.ndarray) -> Marginals | None:
+        """Return where the draws of some rows come from, if every feature is drawn by itself."""
+        return self.draws.marginals(rows)
 
     def even_law(self, rows: np.ndarray) -> Float64[np.ndarray, "rows width"]:
         """Return the uniform law over the allowed levels, for some of the rows."""

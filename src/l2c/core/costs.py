@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.feature import Feature
 from l2c.core.layout import Layout
 from l2c.core.types import Cells, Levels
@@ -41,6 +42,27 @@ def total_costs(layout: Layout, was: Cells, now: Cells, own: Levels, levels: Lev
     total = np.zeros(levels.shape[:-1])
     for i, feature in enumerate(layout.schema.features):
         total = total + price(feature, was[..., i], now[..., i], levels[..., i] != own[..., i])
+    return total
+
+
+def costs_of(
+    layout: Layout, cells: Cells, own: Levels, row: Int64[np.ndarray, " n"], now: Cells, levels: Levels
+) -> Float64[np.ndarray, " n"]:
+    """Return what each counterfactual costs, given the cells and levels of all rows and the row of each."""
+    if compiles() and not has_prices(layout):
+        return _changes(own, row, levels)
+    return total_costs(layout, cells[row], now, own[row], levels)
+
+
+@Compiled
+def _changes(own: Levels, row: Int64[np.ndarray, " n"], levels: Levels) -> Float64[np.ndarray, " n"]:
+    """Return in how many features each counterfactual differs from its row."""
+    total = np.empty(len(row), np.float64)
+    for n in range(len(row)):
+        differing = 0
+        for i in range(levels.shape[1]):
+            differing += own[row[n], i] != levels[n, i]
+        total[n] = differing
     return total
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from jaxtyping import Float64, Int64
+from jaxtyping import Float64, Int64, UInt32
 
 from l2c.core.blackbox import BlackBox, decide
 from l2c.core.goal import Goal
@@ -19,7 +19,7 @@ from l2c.core.layout import Decode, Layout
 from l2c.core.limits import Limits
 from l2c.core.room import Room, room_for
 from l2c.core.streams import Streams
-from l2c.core.types import Cells, Levels, Mask, Probabilities
+from l2c.core.types import Cells, Keys, Levels, Mask, Probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +114,18 @@ def _aims(
     return decide(proba, goal.threshold), desired, goal, goal.reached(proba)
 
 
+class Marginals(NamedTuple):
+    """Draws in which every feature follows a law of its own, for some rows.
+
+    A draw takes `words_each` words of the row's stream, with that key: half a word for each feature, of which the upper
+    31 bits fall on a level by the feature's distribution function on 0 … 2**31.
+    """
+
+    keys: Keys
+    words_each: int
+    cdf: UInt32[np.ndarray, "rows width"]
+
+
 class Proposer(Protocol):
     """A source of candidates for one batch of rows, whose draws have fixed positions."""
 
@@ -121,6 +133,13 @@ class Proposer(Protocol):
         """Return `count` draws for some of the rows, from each row's position `first` on.
 
         The answer is rows × draws × features; the same position always holds the same draw.
+        """
+        ...
+
+    def marginals(self, rows: np.ndarray) -> Marginals | None:
+        """Return where the draws of some rows come from, if every feature is drawn by itself; None if not.
+
+        It is told for rows that may change as many features as they have.
         """
         ...
 

@@ -8,10 +8,12 @@ machine's load changes a draw; and no global random state exists to be touched.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int64, UInt32, UInt64
 
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.types import Cells, Keys, Mask
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -36,11 +38,33 @@ def row_keys(cells: Cells, seed: int) -> Keys:
     canonical = np.where(np.isnan(cells), np.nan, cells) + 0.0
     words = np.ascontiguousarray(canonical).view(np.uint64)
     start = np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
+    if compiles():
+        return _folded(words, scramble(start + _GOLDEN)[0])
     keys = np.broadcast_to(scramble(start + _GOLDEN), len(cells))
     with np.errstate(over="ignore"):
         for column in words.T:
             keys = scramble((keys ^ column) + _GOLDEN)
     return keys
+
+
+@Compiled
+def _folded(words: UInt64[np.ndarray, "rows features"], start: Any) -> Keys:
+    """Return each row's words folded into one, feature by feature."""
+    keys = np.empty(len(words), np.uint64)
+    for row in range(len(words)):
+        key = start
+        for i in range(words.shape[1]):
+            key = mixed((key ^ words[row, i]) + np.uint64(0x9E3779B97F4A7C15))
+        keys[row] = key
+    return keys
+
+
+@Compiled
+def mixed(word: Any) -> Any:
+    """Return a word mixed as `scramble` mixes it."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
 
 
 def words_of(integers: int) -> int:

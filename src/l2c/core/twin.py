@@ -35,10 +35,14 @@ class Twin:
     bias
         What the first layer starts from.
     scores
-        From the first layer's sums to a score for each class, whose softmax are the probabilities.
+        From the first layer's sums to a score for each class, whose softmax are the probabilities. None where the sums
+        are these scores; a single one is that of the second class, and the first class's is 0.
+    dense
+        The layers that follow, where each is linear and comes after cutting off what is below 0: weights, inputs ×
+        outputs, and bias. There are none where sums are scores; None if there are others.
     close
-        A lead that is less than this away from what is asked is left to the model itself. Ten times what rounding may
-        do: a twin that is farther off is none.
+        A lead that is less than this away from what is asked is left to the model itself. A twin whose probabilities
+        are off by a tenth of it is none.
     """
 
     layout: Layout
@@ -47,8 +51,9 @@ class Twin:
     mean: Float64[np.ndarray, " width"]
     scale: Float64[np.ndarray, " width"]
     bias: Hidden
-    scores: Callable[[Hidden], np.ndarray]
+    scores: Callable[[Hidden], np.ndarray] | None
     close: float
+    dense: tuple[tuple[np.ndarray, np.ndarray], ...] | None = ()
 
     def inputs(self, values: Float64[np.ndarray, "rows width"]) -> Hidden:
         """Return the input at each place, given the value that stands there for each row."""
@@ -59,12 +64,30 @@ class Twin:
 
     def proba(self, inputs: Hidden, row: Int64[np.ndarray, " n"], levels: Levels) -> Probabilities:
         """Return the probability of each class for proposals, from the inputs of their rows."""
-        sums = first_layer if compiles() else first_layer_at_once
-        return _softmax(self.scores(sums(inputs, row, levels, self.layout.offsets, self.weights, self.bias)))
+        add_up = first_layer if compiles() else first_layer_at_once
+        sums = add_up(inputs, row, levels, self.layout.offsets, self.weights, self.bias)
+        if self.scores is not None:
+            return _softmax(self.scores(sums))
+        return _softmax(np.hstack([np.zeros_like(sums), sums]) if sums.shape[1] == 1 else sums)
+
+    @property
+    def log_odds(self) -> tuple[Float64[np.ndarray, " width"], float]:
+        """What a unit of input at each place adds to the log-odds of the second of two classes, and their start.
+
+        It is told where the sums are scores.
+        """
+        weights, bias = self.weights.astype(np.float64), self.bias.astype(np.float64)
+        if len(bias) == 1:
+            return weights[:, 0], float(bias[0])
+        return weights[:, 1] - weights[:, 0], float(bias[1] - bias[0])
 
     def agrees(self, cells: Cells, proba: Probabilities) -> bool:
         """Return whether the model's own answers for some rows are the twin's but for rounding."""
-        return bool(np.abs(self.of_cells(cells) - proba).max(initial=0.0) <= self.close / 10)
+        return self.off(cells, proba) <= self.close / 10
+
+    def off(self, cells: Cells, proba: Probabilities) -> float:
+        """Return how far the twin's answers for some rows are from the model's own, at the most."""
+        return float(np.abs(self.of_cells(cells) - proba).max(initial=0.0))
 
     def of_cells(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for whole rows."""

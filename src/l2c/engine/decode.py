@@ -7,7 +7,7 @@ from jaxtyping import Float64, Int64
 
 from l2c.core.compiled import Compiled, compiles
 from l2c.core.layout import Layout
-from l2c.core.types import Cells, Levels
+from l2c.core.types import Cells, Levels, Mask
 
 
 def decode_levels(
@@ -21,6 +21,39 @@ def decode_levels(
     if compiles():
         return _looked_up(levels, layout.offsets, values, row)
     return values[row[:, None], levels + layout.offsets]
+
+
+def decode_either(
+    layout: Layout,
+    levels: Levels,
+    values: Float64[np.ndarray, "rows width"],
+    others: Float64[np.ndarray, "rows width"],
+    row: Int64[np.ndarray, " n"],
+    second: Mask,
+) -> Cells:
+    """Return the values of proposals, for some of them the second choice of values."""
+    if compiles():
+        return _either_looked_up(levels, layout.offsets, values, others, row, second)
+    cells = decode_levels(layout, levels, values, row)
+    cells[second] = decode_levels(layout, levels[second], others, row[second])
+    return cells
+
+
+@Compiled
+def _either_looked_up(
+    levels: Levels,
+    offsets: Int64[np.ndarray, " features"],
+    values: Float64[np.ndarray, "rows width"],
+    others: Float64[np.ndarray, "rows width"],
+    row: Int64[np.ndarray, " n"],
+    second: Mask,
+) -> Cells:
+    cells = np.empty(levels.shape)
+    for n in range(len(row)):
+        table = others if second[n] else values
+        for i in range(len(offsets)):
+            cells[n, i] = table[row[n], offsets[i] + levels[n, i]]
+    return cells
 
 
 @Compiled

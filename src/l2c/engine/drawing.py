@@ -51,7 +51,7 @@ def drawn_levels(
             some = min(TOGETHER, count - start)
             for i in range(features):
                 if i % 2 == 0:
-                    _stream(words, some, keys[row], (first[row] + start) * words_each + i // 2, words_each)
+                    stream_words(words, some, keys[row], (first[row] + start) * words_each + i // 2, words_each)
                 half = np.uint64(1 + 32 * (i % 2))
                 for d in range(some):
                     uniform[d] = np.uint32((words[d] >> half) & np.uint64(0x7FFFFFFF))
@@ -66,7 +66,7 @@ def drawn_levels(
 
 
 @Compiled
-def _stream(words: np.ndarray, some: int, key: int, position: int, step: int) -> None:
+def stream_words(words: np.ndarray, some: int, key: int, position: int, step: int) -> None:
     """Fill in the words of a stream at a position and every so many on, as `Streams.draws` finds them."""
     golden = np.uint64(0x9E3779B97F4A7C15)
     state = key + np.uint64(position + 1) * golden
@@ -120,7 +120,7 @@ def likely_levels(
                 belief[offsets[i] : offsets[i] + sizes[i]] = weights[row, offsets[i] : offsets[i] + sizes[i]]
                 _sum_out(told_whole, i, sizes[parent[i]], tables, starts[i], belief, offsets[i], sizes[i])
         for draw in range(count):
-            _stream(words, words_each, keys[row], (first[row] + draw) * words_each, 1)
+            stream_words(words, words_each, keys[row], (first[row] + draw) * words_each, 1)
             for i in range(features):
                 levels[row, draw, i] = own[row, i]
                 chosen[i] = _uniform(words, features + i) < coins[row, i]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -12,6 +12,8 @@ from l2c.core.compiled import Compiled, compiles
 from l2c.core.layout import Layout
 from l2c.core.method import Question
 from l2c.core.types import Cells
+
+Columns = Int64[np.ndarray, " features"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +28,10 @@ class Encoder:
     inputs: Literal["levels", "values"]
     mean: Float64[np.ndarray, " features"]
     scale: Float64[np.ndarray, " features"]
+    _columns: tuple[Bool[np.ndarray, " features"], Columns, Columns, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_columns", _columns_of(self.layout))
 
     @classmethod
     def fit(cls, layout: Layout, inputs: Literal["levels", "values"], cells: Cells) -> Encoder:
@@ -38,22 +44,32 @@ class Encoder:
 
     @property
     def width(self) -> int:
-        return self(np.zeros((1, len(self.mean)))).shape[1]
+        return self.layout.width if self.inputs == "levels" else self._columns[-1]
 
     def __call__(self, cells: Cells) -> Float32[np.ndarray, "rows inputs"]:
-        if self.inputs == "levels":
-            return self.layout.one_hot(self.layout.levels(cells))
-        numeric, missing = self.layout.numeric, self.layout.sizes > self.layout.known
-        widths = np.where(numeric, 1, self.layout.known) + missing
-        # Where a feature's columns begin, and where its missing values are flagged; -1 if they cannot be missing.
-        first = np.cumsum(widths) - widths
-        flag = np.where(missing, first + widths - 1, -1)
-        encoded = np.zeros((len(cells), int(widths.sum())), dtype=np.float32)
-        (_fill if compiles() else _fill_at_once)(encoded, cells, numeric, self.mean, self.scale, first, flag)
+        encoded = np.zeros((len(cells), self.width), dtype=np.float32)
+        self.fill(encoded, cells)
         return encoded
 
+    def fill(self, encoded: Float32[np.ndarray, "more inputs"], cells: Cells) -> None:
+        """Write the input of rows into the first ones of a matrix of zeros."""
+        if self.inputs == "levels":
+            np.put_along_axis(encoded[: len(cells)], self.layout.levels(cells) + self.layout.offsets, 1.0, axis=1)
+            return
+        numeric, first, flag, _ = self._columns
+        (_fill if compiles() else _fill_at_once)(encoded, cells, numeric, self.mean, self.scale, first, flag)
 
-Columns = Int64[np.ndarray, " features"]
+
+def _columns_of(layout: Layout) -> tuple[Bool[np.ndarray, " features"], Columns, Columns, int]:
+    """Return which features are numbers, where the columns of each begin, where missing ones are told, and the width.
+
+    Where a value cannot be missing that place is −1.
+    """
+    numeric = np.array([feature.numeric for feature in layout.schema.features])
+    known, missing = (np.array([getattr(axis, name) for axis in layout.axes]) for name in ("known", "missing"))
+    widths = np.where(numeric, 1, known) + missing
+    first = np.cumsum(widths) - widths
+    return numeric, first, np.where(missing, first + widths - 1, -1), int(widths.sum())
 
 
 @Compiled

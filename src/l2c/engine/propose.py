@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float64, Int64
 
 from l2c.core.compiled import compiles
 from l2c.core.layout import Layout
-from l2c.core.method import Question
+from l2c.core.method import Marginals, Question
 from l2c.core.rules import Bond, bonds
 from l2c.core.streams import Streams, words_of
 from l2c.core.types import Levels
@@ -122,9 +122,17 @@ class Draws:
         """Return `count` draws for each of some rows, from each row's position `first` on."""
         if self.exponent:
             return self._likely(rows, first, count)
+        return self.propose_from(self._law(rows), rows, first, count)
+
+    def marginals(self, rows: np.ndarray) -> Marginals | None:
+        """Return where the draws of some rows come from, if every feature is drawn by itself; None if not."""
+        if self.exponent or self._bonds:
+            return None
         layout = self.method.layout
-        law = mixed_law(layout, self.local[rows], self.selection[rows], self.question.levels[rows])
-        return self.propose_from(law, rows, first, count)
+        return Marginals(self.streams.keys[rows], words_of(len(layout.axes)), integer_cdf(layout, self._law(rows)))
+
+    def _law(self, rows: np.ndarray) -> Float64[np.ndarray, "rows width"]:
+        return mixed_law(self.method.layout, self.local[rows], self.selection[rows], self.question.levels[rows])
 
     def even_law(self, rows: np.ndarray) -> Float64[np.ndarray, "rows width"]:
         """Return the uniform law over the allowed levels, for some of the rows."""

@@ -8,8 +8,9 @@ feature is enough. Distribution functions are integers: the same on any machine 
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float64, UInt32
+from jaxtyping import Float64, Int64, UInt32
 
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.layout import Layout
 from l2c.core.types import Levels
 
@@ -35,10 +36,30 @@ def integer_cdf(layout: Layout, law: Float64[np.ndarray, "rows width"]) -> UInt3
 
     A level of probability zero has an empty interval: it cannot be drawn.
     """
+    if compiles():
+        return _summed_up(law, layout.offsets, layout.sizes)
     cdf = np.empty(law.shape, dtype=np.uint32)
     for start, size in zip(layout.offsets, layout.sizes, strict=True):
         running = np.cumsum(law[:, start : start + size], axis=1)
         cdf[:, start : start + size] = np.rint(running / running[:, -1:] * 2.0**BITS)
+    return cdf
+
+
+@Compiled
+def _summed_up(
+    law: Float64[np.ndarray, "rows width"],
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> UInt32[np.ndarray, "rows width"]:
+    cdf, running = np.empty(law.shape, np.uint32), np.empty(sizes.max())
+    for row in range(len(law)):
+        for i in range(len(sizes)):
+            total = 0.0
+            for j in range(sizes[i]):
+                total += law[row, offsets[i] + j]
+                running[j] = total
+            for j in range(sizes[i]):
+                cdf[row, offsets[i] + j] = np.uint32(np.rint(running[j] / total * 2.0**BITS))
     return cdf
 
 

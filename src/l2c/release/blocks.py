@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from l2c.core.method import Proposer, Question
+from l2c.core.method import Marginals, Proposer, Question
 from l2c.core.types import Levels
 
 BLOCK_SHARE = 3
@@ -82,6 +82,10 @@ class InBlocks:
     def propose(self, rows: np.ndarray, first: np.ndarray, count: int) -> Levels:
         """Return the proposer's draws, with the quasi-identifying part of each block's first."""
         return self._shared(rows, lambda start, more: self.proposer.propose(rows, start, more), first, count)
+
+    def marginals(self, _: np.ndarray) -> Marginals | None:
+        """Return None: the features of a class are drawn together."""
+        return None
 
     def even_law(self, rows: np.ndarray) -> Float64[np.ndarray, "rows width"]:
         """Return the proposer's even law."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from jaxtyping import Float64, Int64
 
 from l2c.core.blackbox import BlackBox, decide
-from l2c.core.costs import total_costs
+from l2c.core.costs import costs_of
 from l2c.core.explanation import Outcome, Reason, Released
 from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
@@ -41,8 +42,7 @@ class Pools:
         """Return the release with sets of at most `asked`, each row's counterfactuals together and in order."""
         first = self.searches[0]
         found, steps = self._chosen(asked, selection)
-        own, counts = self.question.levels[found.row], np.bincount(found.row, minlength=len(self.question))
-        cells = known(found.cells)
+        counts, cells = np.bincount(found.row, minlength=len(self.question)), known(found.cells)
         return Released(
             layout=first.layout,
             classes=first.blackbox.classes,
@@ -58,7 +58,7 @@ class Pools:
             cells=cells,
             chance=found.chance,
             predicted=found.label,
-            cost=total_costs(first.layout, self.question.cells[found.row], cells, own, found.levels),
+            cost=costs_of(first.layout, self.question.cells, self.question.levels, found.row, cells, found.levels),
             valid=np.ones(len(found.row), dtype=bool),
             coarse=steps if first.policy is not None and first.policy.generalise else None,
         )
@@ -206,12 +206,13 @@ def _ends(search: Search, policy: Policy) -> Iterator[str]:
 
 
 def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
-    cut_short = search.out_of_time & (search.drawn < search.budget.tries)
-    counts = (search.valid.tolist(), search.judged.tolist(), search.obeying.tolist())
-    aims = ["changes the outcome" if decided else RANGED for decided in np.isnan(search.question.goal.low)]
-    for already, proven, exhausted, late, valid, tries, obeying, aim in zip(
-        search.question.already, search.proven, search.exhausted, cut_short, *counts, aims, strict=True
+    late = search.out_of_time & (search.drawn < search.budget.tries)
+    told = (search.question.already, search.proven, search.exhausted, late, search.valid, search.judged, search.obeying)
+    decided = np.isnan(search.question.goal.low)
+    for already, proven, exhausted, late, valid, tries, obeying, plain in zip(
+        *(column.tolist() for column in (*told, decided)), strict=True
     ):
+        aim = DECIDED if plain else RANGED
         if already:
             yield ALREADY
         elif proven:
@@ -232,6 +233,7 @@ FREE = " that may be released"
 NOTHING_FREE = f"all combinations within the limits{FREE} were tried; none {{aim}}"
 """Where some may not be released it is not told how many: that would tell of the training rows."""
 
+DECIDED = "changes the outcome"
 RANGED = "reaches the probability that was asked for"
 
 
@@ -243,15 +245,17 @@ def _nothing_left(obeying: int, aim: str) -> str:
     return f"all {obeying} combinations within the limits were tried; none {aim}"
 
 
-def _ended(
-    valid: int, asked: int, tries: int, why: str, aim: str = "changes the outcome", *, proven: bool = False
-) -> Outcome:
+def _ended(valid: int, asked: int, tries: int, why: str, aim: str = DECIDED, *, proven: bool = False) -> Outcome:
     found = min(valid, asked)
     if found == asked:
-        ones = "counterfactual" if found == 1 else "different counterfactuals"
-        return Outcome("found", f"{found} {ones}", found, tries, valid)
+        return Outcome("found", _all_found(found), found, tries, valid)
     reason = Reason(proven)
     if found:
         sentence = f"{found} of {asked} counterfactuals after {tries} tries{why}"
         return Outcome("partial", sentence, found, tries, valid, reason)
     return Outcome("none_valid", f"none of {tries} proposals {aim}{why}", 0, tries, reason=reason)
+
+
+@cache
+def _all_found(found: int) -> str:
+    return f"{found} {'counterfactual' if found == 1 else 'different counterfactuals'}"

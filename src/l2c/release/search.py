@@ -16,13 +16,15 @@ import numpy as np
 from jaxtyping import Float64, Int16, Int64
 
 from l2c.core.blackbox import BlackBox, decide
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.costs import total_costs
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
-from l2c.core.method import Proposer, Question
+from l2c.core.method import Marginals, Proposer, Question
 from l2c.core.twin import Twin
 from l2c.core.types import Cells, Levels, Mask, Probabilities
-from l2c.engine.decode import decode_levels
+from l2c.engine.decode import decode_either, decode_levels
+from l2c.release.by_level import Layers, Weights, judge_by_level
 from l2c.release.exhaust import ENUMERABLE, every_proposal
 from l2c.release.obey import fits, obeys, obeys_rules
 from l2c.release.policy import Policy
@@ -30,12 +32,16 @@ from l2c.release.ranking import ranks
 from l2c.release.refine import HARD_ROUND, TIGHT_ROUND, is_hard, refined
 from l2c.release.select import Selection, choose
 from l2c.release.sift import Sieve
+from l2c.release.walk import Axes, Counts, Findings, Given, Grounds, Memory, Need, next_round, walked
 
 BLOCK = 1 << 17
 """Proposals handled at once: large enough to batch the model's calls, small enough for the memory."""
 
 GATED_SHARE = 4
 """Valid ones that a row keeps at the most under a privacy policy, for each one of its pool."""
+
+NOTHING_DRAWN = Marginals(np.empty(0, np.uint64), 0, np.empty((0, 0), np.uint32))
+NOTHING_GIVEN = Given(np.empty((0, 0, 0), np.int16), np.empty(0, np.int64))
 
 Clock = Callable[[], bool]
 """Tells whether the time budget has ended."""
@@ -97,6 +103,13 @@ class Kept:
         row, levels, chance = self.row[which], self.levels[which], self.chance[which]
         return Kept(row, levels, cells, chance, self.label[which], self.second[which])
 
+    def of(self, which: Mask) -> Kept:
+        """Return some of them, in place where loops are compiled: this is then used up."""
+        if self.cells is not None or not compiles():
+            return self.take(np.flatnonzero(which))
+        n = moved_up(which, self.row, self.levels, self.chance, self.label, self.second)
+        return Kept(self.row[:n], self.levels[:n], None, self.chance[:n], self.label[:n], self.second[:n])
+
     def among(self, start: int) -> Kept:
         """Return the same for rows that begin at some place of a larger batch."""
         return replace(self, row=self.row + start)
@@ -137,6 +150,7 @@ class Search:
     sieve: Sieve = field(init=False)
     inputs: dict[bool, Any] = field(default_factory=dict)
     differ: Mask | None = None
+    by_level: tuple[Weights, Layers] | None = field(init=False)
     hard: Mask = field(init=False)
     laws: Float64[np.ndarray, "rows width"] = field(init=False)
     proven: Mask = field(init=False)
@@ -153,6 +167,14 @@ class Search:
         self.hard, self.proven = (np.zeros(len(self.question), dtype=bool) for _ in range(2))
         self.best = np.zeros(len(self.question))
         self.laws = np.empty((0, self.layout.width))
+        self.by_level = self._by_level()
+
+    def _by_level(self) -> tuple[Weights, Layers] | None:
+        """Return what a walk needs to know of the model; None where rows must be drawn, sifted and judged in stages."""
+        room, tied = self.question.room, self.banned is not None or self.policy is not None or self.layout.schema.rules
+        if self.twin is None or tied or room.prices is not None or room.conditions or not compiles():
+            return None
+        return judge_by_level(self.layout, self.twin, self.question, twice=self.manner.decode_again)
 
     @property
     def tight(self) -> Mask:
@@ -187,6 +209,7 @@ class Search:
             if self.manner.refine:
                 self._single_out(pending)
                 self.heard = []
+            pending = self._walk(pending)
             for rows, counts in _blocks(pending, self.next_draws(pending)):
                 self.advance(rows, counts)
                 self._count_held()
@@ -196,15 +219,84 @@ class Search:
 
     def next_draws(self, rows: np.ndarray) -> Int64[np.ndarray, " rows"]:
         """Return how many more each row should draw, from its own success so far."""
-        wanted = self.pool - self.held[rows]
-        success = (self.held[rows] + 0.5) / (self.drawn[rows] + 1.0)
-        at_first = np.ceil(wanted / self.budget.acceptance)
-        more = np.where(self.drawn[rows] == 0, at_first, np.ceil(1.1 * wanted / success) + 4).astype(np.int64)
-        at_most = np.maximum(np.maximum(4 * self.drawn[rows], 64), at_first.astype(np.int64))
+        drawn, held, acceptance = self.drawn[rows], self.held[rows], self.budget.acceptance
+        more = next_round.plain(drawn, held, self.pool, acceptance, self.budget.tries).astype(np.int64)
         # A tight row's law is refined often at first, then ever less: each round is a call of the model.
         tight_round = np.maximum(TIGHT_ROUND, self.drawn[rows] // 2)
-        at_most = np.where(self.hard[rows], np.where(self.tight[rows], tight_round, HARD_ROUND), at_most)
-        return np.minimum(np.minimum(more, at_most), self.budget.tries - self.drawn[rows])
+        at_most = np.where(self.tight[rows], tight_round, HARD_ROUND)
+        return np.where(self.hard[rows], np.minimum(more, at_most), more)
+
+    def _walk(self, pending: np.ndarray) -> np.ndarray:
+        """Let the rows that can walk by themselves do so, and return the others."""
+        able = ~(self.hard | self.tight)[pending]
+        rows = pending[able]
+        if self.by_level is None or not len(rows):
+            return pending
+        marginals = self.proposer.marginals(self.start + rows)
+        if marginals is not None:
+            self._walk_along(rows, marginals, NOTHING_GIVEN)
+            return pending[~able]
+        for some, counts in _blocks(rows, self.next_draws(rows)):
+            levels = self.proposer.propose(self.start + some, self.drawn[some], int(counts.max()))
+            self._walk_along(some, NOTHING_DRAWN, Given(levels, counts))
+            if self.out_of_time:
+                break
+        return pending[~able]
+
+    def _walk_along(self, rows: np.ndarray, marginals: Marginals, given: Given) -> None:
+        """Let rows walk along draws of their own, or along given ones, and keep what they find."""
+        assert self.by_level is not None
+        budget, question, sieve = self.budget, self.question, self.sieve
+        patience = budget.tries if budget.patience is None else budget.patience
+        leads = np.full(len(question), -np.inf)
+        found, left = walked(
+            rows, marginals, given, Axes(self.layout.offsets, self.layout.sizes, sieve.words),
+            Grounds(question.levels, question.room.open, self.possible), *self.by_level,
+            Need(self.pool, self.enough, budget.acceptance, budget.tries, patience, self.manner.refine),
+            Counts(self.drawn, self.valid.copy(), self.different, self.obeying, self.judged, leads),
+            Memory(sieve.table, sieve.start, sieve.slots),
+        )  # fmt: skip
+        if len(left.row):
+            sieve.remember(left.row, left.keys)
+        self.best = np.maximum(self.best, _share(leads))
+        self._keep_found(found)
+        self.out_of_time = budget.expired()
+
+    def _keep_found(self, found: Findings) -> None:
+        """Keep what rows found on their walk, once the model has said what they could not."""
+        good, chance, second = found.sure, _share(found.lead), found.second
+        unsure = np.flatnonzero(~good)
+        if len(unsure):
+            self.obeying += np.bincount(found.row[unsure], minlength=len(self.obeying))
+            good[unsure], chance[unsure], second[unsure] = self._resolved(found, unsure)
+        label = self.question.desired[found.row]
+        self._keep(found.row, found.levels, None, good, chance, label, second)
+
+    def _resolved(self, found: Findings, unsure: np.ndarray) -> tuple[Mask, Float64[np.ndarray, " n"], Mask]:
+        """Return whether proposals in doubt are valid, their probability, and whether with the second values.
+
+        Those for which the second values are in doubt have failed with the first.
+        """
+        row, levels, second = found.row[unsure], found.levels[unsure], found.second[unsure]
+        good, chance = self._told(row, levels, second)
+        np.add.at(self.judged, row, 1 + second)
+        rest = np.flatnonzero(~good & ~second)
+        if self.manner.decode_again:
+            rest = rest[self._has_others(row[rest], levels[rest])]
+            if len(rest):
+                good[rest], chance[rest] = self._told(row[rest], levels[rest], np.ones(len(rest), dtype=bool))
+                np.add.at(self.judged, row[rest], 1)
+                second[rest] = good[rest]
+        return good, chance, second
+
+    def _told(
+        self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask
+    ) -> tuple[Mask, Float64[np.ndarray, " n"]]:
+        """Return what the model itself says of proposals: whether they are valid, and how probable."""
+        goal, proba = self.question.goal.take(row), self.blackbox.proba(self._values(row, levels, second))
+        chance = goal.chance(proba)
+        np.maximum.at(self.best, row, chance)
+        return goal.reached(proba), chance
 
     def advance(self, rows: np.ndarray, counts: Int64[np.ndarray, " rows"]) -> None:
         """Draw, filter and judge for some rows, and keep what is good."""
@@ -314,14 +406,27 @@ class Search:
         early = np.flatnonzero(self.tight[row] & ~self.hard[row])
         if self.manner.refine and len(early):
             self.heard.append((row[early], levels[early], near[early]))
-        found = np.flatnonzero(good)
+        self._keep(row, levels, values, good, chance, label, second)
+
+    def _keep(
+        self,
+        row: Int64[np.ndarray, " n"],
+        levels: Levels,
+        values: Cells | None,
+        good: Mask,
+        chance: Float64[np.ndarray, " n"],
+        label: Int64[np.ndarray, " n"],
+        second: Mask,
+    ) -> None:
+        """Keep for each row the first valid ones that it still lacks."""
+        kept = Kept(row, levels, values, chance, label, second)
+        if not good.all():
+            kept = kept.of(good)
         # Rows stand together and in the order of drawing.
-        found = found[ranks(row[found]) <= (self.most - self.valid)[row[found]]]
-        self.valid += np.bincount(row[found], minlength=len(self.valid))
-        kept = Kept(
-            row[found], levels[found], None if values is None else values[found], chance[found], label[found],
-            second[found],
-        )  # fmt: skip
+        found, lacking = np.bincount(kept.row, minlength=len(self.valid)), self.most - self.valid
+        if (found > lacking).any():
+            kept = kept.of(ranks(kept.row) <= lacking[kept.row])
+        self.valid += np.minimum(found, lacking)
         self.kept.append(kept if self.policy is None else self.with_values(kept))
         if self.policy is None:
             self.held = self.valid
@@ -335,9 +440,7 @@ class Search:
     def _values(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> Cells:
         """Return the values of proposals, the other ones for some of them."""
         room = self.question.room
-        values = decode_levels(self.layout, levels, room.values, row)
-        values[second] = decode_levels(self.layout, levels[second], room.others, row[second])
-        return values
+        return decode_either(self.layout, levels, room.values, room.others, row, second)
 
     def _asked(
         self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None, *, other: bool = False
@@ -419,6 +522,33 @@ class Search:
         if kept.cells is not None:
             return kept
         return replace(kept, cells=self._values(kept.row, kept.levels, kept.second))
+
+
+@Compiled
+def moved_up(
+    which: Mask,
+    row: Int64[np.ndarray, " n"],
+    levels: Levels,
+    chance: Float64[np.ndarray, " n"],
+    label: Int64[np.ndarray, " n"],
+    second: Mask,
+) -> int:
+    """Move those that are kept up to the places of the others, and return how many they are."""
+    kept = 0
+    for n in range(len(which)):
+        if which[n]:
+            if n != kept:
+                row[kept], chance[kept], label[kept], second[kept] = row[n], chance[n], label[n], second[n]
+                for i in range(levels.shape[1]):
+                    levels[kept, i] = levels[n, i]
+            kept += 1
+    return kept
+
+
+def _share(lead: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
+    """Return the probability that a lead in log-odds stands for."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp(-lead)))
 
 
 def known(cells: Cells | None) -> Cells:

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Int64, UInt64
 from l2c.core.compiled import Compiled, compiles
 from l2c.core.layout import Layout
 from l2c.core.method import Question
-from l2c.core.streams import scramble
+from l2c.core.streams import mixed, scramble
 from l2c.core.types import Levels, Mask
 from l2c.release.obey import fits
 
@@ -31,7 +31,7 @@ class Sieve:
 
     layout: Layout
     question: Question
-    words: UInt64[np.ndarray, " width"] = field(init=False)
+    words: UInt64[np.ndarray, " features"] = field(init=False)
     sorted: Prints = field(init=False)
     table: Prints = field(init=False)
     start: Int64[np.ndarray, " rows"] = field(init=False)
@@ -39,7 +39,7 @@ class Sieve:
     filled: Int64[np.ndarray, " rows"] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.words = scramble(np.arange(1, self.layout.width + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        self.words = random_words(len(self.layout.axes))
         self.sorted, self.table = (np.empty(0, dtype=np.uint64) for _ in range(2))
         self.start, self.slots, self.filled = (np.zeros(len(self.question), dtype=np.int64) for _ in range(3))
 
@@ -47,7 +47,7 @@ class Sieve:
         """Return which proposals are new to their row and lie in its room, and remember all of them."""
         question = self.question
         if not compiles():
-            new = self._first_seen(fingerprints(self.words, self.layout, row, levels))
+            new = self._first_seen(fingerprints(self.words, row, levels))
             new[new] = fits(self.layout, question.room, row[new], question.levels[row[new]], levels[new])
             return new
         self._grow(np.bincount(row, minlength=len(self.filled)))
@@ -55,6 +55,11 @@ class Sieve:
             row, levels, self.layout.offsets, self.words, question.room.open, question.levels,
             question.room.changes, self.table, self.start, self.slots, self.filled,
         )  # fmt: skip
+
+    def remember(self, row: Int64[np.ndarray, " n"], keys: Prints) -> None:
+        """Take note of what rows have drawn elsewhere; loops are compiled."""
+        self._grow(np.bincount(row, minlength=len(self.filled)))
+        put_all(self.table, self.start, self.slots, self.filled, row, keys)
 
     def _first_seen(self, keys: Prints) -> Mask:
         _, first = np.unique(keys, return_index=True)
@@ -80,14 +85,17 @@ class Sieve:
         self.start[rows], self.slots[rows] = start, slots
 
 
-def fingerprints(
-    words: UInt64[np.ndarray, " width"], layout: Layout, row: Int64[np.ndarray, " n"], levels: Levels
-) -> Prints:
-    """Return a 64-bit key of each proposal and its row, never 0: each (feature, level) adds its own random word."""
+def random_words(features: int) -> UInt64[np.ndarray, " features"]:
+    """Return a random odd word for each feature, the same ones always."""
+    return scramble(np.arange(1, features + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(1)
+
+
+def fingerprints(words: UInt64[np.ndarray, " features"], row: Int64[np.ndarray, " n"], levels: Levels) -> Prints:
+    """Return a 64-bit key of each proposal and its row, never 0: levels times random words, added up and mixed."""
     with np.errstate(over="ignore"):
         total = scramble(row.astype(np.uint64))
-        for i, start in enumerate(layout.offsets):
-            total = total + words[start + levels[:, i].astype(np.int64)]
+        for word, level in zip(words, levels.T, strict=True):
+            total = total + word * (level + 1).astype(np.uint64)
     return np.maximum(scramble(total), np.uint64(1))
 
 
@@ -96,7 +104,7 @@ def sifted(
     row: Int64[np.ndarray, " n"],
     levels: Levels,
     offsets: Int64[np.ndarray, " features"],
-    words: UInt64[np.ndarray, " width"],
+    words: UInt64[np.ndarray, " features"],
     allowed: Bool[np.ndarray, "rows width"],
     own: Levels,
     changes: Int64[np.ndarray, " rows"],
@@ -109,30 +117,22 @@ def sifted(
     good = np.empty(len(row), np.bool_)
     for n in range(len(row)):
         r = row[n]
-        total = _mixed(np.uint64(r))
+        total = mixed(np.uint64(r))
         inside, moved = True, 0
         for i in range(len(offsets)):
             level = levels[n, i]
             place = offsets[i] + level
-            total += words[place]
+            total += words[i] * np.uint64(level + 1)
             inside &= allowed[r, place]
             moved += level != own[r, i]
-        new = _put(table, start[r], slots[r], max(_mixed(total), np.uint64(1)))
+        new = put(table, start[r], slots[r], max(mixed(total), np.uint64(1)))
         filled[r] += new
         good[n] = new and inside and moved <= changes[r]
     return good
 
 
 @Compiled
-def _mixed(word: Any) -> Any:
-    """Return a word mixed as `scramble` mixes it."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
-
-
-@Compiled
-def _put(table: Prints, start: int, slots: int, key: Any) -> bool:
+def put(table: Prints, start: int, slots: int, key: Any) -> bool:
     """Put a key in a row's table, and return whether it was not there."""
     slot = np.int64(key & np.uint64(slots - 1))
     while table[start + slot] != np.uint64(0):
@@ -141,6 +141,20 @@ def _put(table: Prints, start: int, slots: int, key: Any) -> bool:
         slot = (slot + 1) & (slots - 1)
     table[start + slot] = key
     return True
+
+
+@Compiled
+def put_all(
+    table: Prints,
+    start: Int64[np.ndarray, " rows"],
+    slots: Int64[np.ndarray, " rows"],
+    filled: Int64[np.ndarray, " rows"],
+    row: Int64[np.ndarray, " n"],
+    keys: Prints,
+) -> None:
+    """Put keys in the tables of their rows."""
+    for n in range(len(row)):
+        filled[row[n]] += put(table, start[row[n]], slots[row[n]], keys[n])
 
 
 @Compiled
@@ -155,4 +169,4 @@ def moved_in(
     for r in range(len(old)):
         for slot in range(old_slots[r]):
             if table[old[r] + slot] != np.uint64(0):
-                _put(table, new[r], new_slots[r], table[old[r] + slot])
+                put(table, new[r], new_slots[r], table[old[r] + slot])

@@ -55,21 +55,33 @@ class TorchModel:
     def proba(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for each row."""
         torch = _torch()
-        matrix = self.inputs.of_cells(cells)
-        padded = np.zeros((-(-len(matrix) // BLOCK) * BLOCK, self.inputs.width), dtype=np.float32)
-        padded[: len(matrix)] = matrix
+        # One block for all, filled again and again: it stays near, where a matrix of all rows would not.
+        block = np.empty((BLOCK, self.inputs.width), dtype=np.float32)
+        parts = []
         with torch.no_grad():
-            parts = [self._answer(part) for part in torch.from_numpy(padded).split(BLOCK)]
-            if self.outputs == "logits":
-                parts = [part.softmax(dim=1) for part in parts]
-        return checked(torch.cat(parts).double().numpy()[: len(cells)], len(cells), len(self.classes))
+            for start in range(0, max(len(cells), 1), BLOCK):
+                block[:] = 0.0
+                self.inputs.encoder.fill(block, cells[start : start + BLOCK])
+                parts.append(self._asked(torch.from_numpy(block)))
+            answer = self._probabilities(torch.cat(parts)[: len(cells)].double())
+        return checked(answer.numpy(), len(cells), len(self.classes))
+
+    def _probabilities(self, answer: Any) -> Any:
+        """Return the probability of each class, from the module's outputs."""
+        torch = _torch()
+        if self.outputs == "logits" and answer.shape[1] > 1:
+            return answer.softmax(dim=1)
+        if answer.shape[1] > 1:
+            return answer
+        second = answer.sigmoid() if self.outputs == "logits" else answer
+        return torch.hstack([1 - second, second])
 
     def differentiable(self, layout: Layout) -> DifferentiableModule:
         """Return the same model for soft rows, with gradients."""
         return DifferentiableModule(self, layout)
 
     def _logits(self, matrix: Any) -> Any:
-        return self._as_logits(self._answer(matrix))
+        return self._as_logits(self._both(self._asked(matrix)))
 
     def _as_logits(self, answer: Any) -> Any:
         if self.outputs == "logits":
@@ -77,20 +89,28 @@ class TorchModel:
         # The logarithm of 0 has no gradient.
         return answer.clamp_min(_torch().finfo(answer.dtype).tiny).log()
 
-    def _answer(self, matrix: Any) -> Any:
-        """Return the module's outputs for a matrix, a column for each class."""
+    def _asked(self, matrix: Any) -> Any:
+        """Return the module's outputs for a matrix, in columns."""
         try:
             answer = self.module(matrix)
         except Exception as error:
             raise ModelError(f"the module raised {type(error).__name__}: {error}") from error
-        return self._columns(answer, len(matrix))
+        return self._in_columns(answer, len(matrix))
 
     def scores_of(self, answer: Any) -> Any:
         """Return a score for each class, whose softmax are the probabilities, from what the module's layers answer."""
-        return self._as_logits(self._columns(answer, len(answer)))
+        return self._as_logits(self._both(self._in_columns(answer, len(answer))))
 
-    def _columns(self, answer: Any, rows: int) -> Any:
-        """Return the module's outputs, a column for each class."""
+    def _both(self, answer: Any) -> Any:
+        """Return the outputs with a column for each class, also where the module has one for the second alone."""
+        if answer.shape[1] > 1:
+            return answer
+        torch = _torch()
+        first = torch.zeros_like(answer) if self.outputs == "logits" else 1 - answer
+        return torch.cat([first, answer], dim=1)
+
+    def _in_columns(self, answer: Any, rows: int) -> Any:
+        """Return the module's outputs as a matrix."""
         torch = _torch()
         if not torch.is_tensor(answer):
             raise ModelError(f"the module answered with a {type(answer).__name__}, not a tensor")
@@ -98,9 +118,6 @@ class TorchModel:
             answer = answer[:, None]
         if answer.ndim != 2 or len(answer) != rows:
             raise ModelError(f"the module answered {rows} rows with shape {tuple(answer.shape)}")
-        if answer.shape[1] == 1:
-            first = torch.zeros_like(answer) if self.outputs == "logits" else 1 - answer
-            answer = torch.cat([first, answer], dim=1)
         return answer
 
 

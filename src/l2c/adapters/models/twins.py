@@ -6,6 +6,7 @@ A twin is used only if it answers as the model does, on rows at random over all 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,12 @@ from l2c.errors import ModelError
 CHECKED = 512
 """Rows on which a twin must answer as its model does."""
 
-CLOSE_SUMS, CLOSE_NETWORK = 1e-5, 1e-4
-"""Leads that are left to the model itself: sums are in double precision, networks in single."""
+FARTHEST = 1e-5
+"""How far the probabilities of a twin may be from its model's at the most: rounding in single precision is not more."""
+
+LEAST = 1e-7
+SAFETY = 100
+"""Leads are left to the model itself if they are closer than so many times as far as the twin was seen to be off."""
 
 
 def twin_of(blackbox: BlackBox, layout: Layout) -> Twin | None:
@@ -33,11 +38,13 @@ def twin_of(blackbox: BlackBox, layout: Layout) -> Twin | None:
     rows = rows_at_random(layout)
     try:
         twin = _of_torch(model, layout) if isinstance(model, TorchModel) else _measured(model, layout, rows)
-        agrees = twin is not None and twin.agrees(rows, model.proba(rows))
+        off = np.inf if twin is None else twin.off(rows, model.proba(rows))
     except ModelError:
         # A model that cannot be asked about every level is not known at every level.
         return None
-    return twin if agrees else None
+    if twin is None or not off <= FARTHEST:
+        return None
+    return replace(twin, close=SAFETY * max(off, LEAST))
 
 
 def rows_at_random(layout: Layout) -> Cells:
@@ -66,9 +73,7 @@ def _of_sums(seen: AdditiveTwin, layout: Layout) -> Twin:
     numeric = _takes_numbers(layout)
     weights = np.where(numeric[:, None], seen.slopes[layout.owner], seen.entries)
     nothing, one = np.zeros(layout.width), np.ones(layout.width)
-    return Twin(
-        layout, np.ascontiguousarray(weights), numeric, nothing, one, seen.intercept, lambda sums: sums, CLOSE_SUMS
-    )
+    return Twin(layout, np.ascontiguousarray(weights), numeric, nothing, one, seen.intercept, None, SAFETY * FARTHEST)
 
 
 def _of_torch(model: TorchModel, layout: Layout) -> Twin | None:
@@ -83,13 +88,24 @@ def _of_torch(model: TorchModel, layout: Layout) -> Twin | None:
     weights, mean, scale = _places(model, layout, first.weight.numpy().T)
     bias = np.zeros(first.out_features, dtype=np.float32) if first.bias is None else first.bias.numpy()
     mean, scale, numeric = mean[layout.owner], scale[layout.owner], _takes_numbers(layout)
-    scores = _of_both if linear else _scores(model, rest)
-    return Twin(layout, weights, numeric, mean, scale, bias, scores, CLOSE_NETWORK)
+    if linear:
+        return Twin(layout, weights, numeric, mean, scale, bias, None, SAFETY * FARTHEST)
+    dense = _dense(layers[1:]) if model.outputs == "logits" else None
+    return Twin(layout, weights, numeric, mean, scale, bias, _scores(model, rest), SAFETY * FARTHEST, dense)
 
 
-def _of_both(sums: Any) -> np.ndarray:
-    """Return the scores of the classes where the first layer is the only one; a single one is the second's."""
-    return np.hstack([np.zeros_like(sums), sums]) if sums.shape[1] == 1 else sums
+def _dense(layers: list[Any]) -> tuple[tuple[np.ndarray, np.ndarray], ...] | None:
+    """Return the weights and biases of linear layers, each of which must come after a ReLU; None if one does not."""
+    import torch
+
+    cuts, linear = layers[::2], layers[1::2]
+    known = [(torch.nn.ReLU, cut) for cut in cuts] + [(torch.nn.Linear, layer) for layer in linear]
+    if len(cuts) != len(linear) or any(type(layer) is not kind for kind, layer in known):
+        return None
+    return tuple(
+        (layer.weight.numpy().T, np.zeros(layer.out_features, np.float32) if layer.bias is None else layer.bias.numpy())
+        for layer in linear
+    )
 
 
 def _scores(model: TorchModel, rest: Any) -> Callable[[Any], np.ndarray]:

@@ -1,0 +1,204 @@
+"""What a model makes of levels: leads as sums over the features, or as a network of such sums, for a batch of rows.
+
+It is made from a twin of the model, and serves walks, which judge proposals as they are drawn. What comes close to the
+decision is not decided here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float32, Float64, Int16, Int64
+
+from l2c.core.compiled import Compiled
+from l2c.core.layout import Layout
+from l2c.core.method import Question
+from l2c.core.twin import Twin
+
+
+class Weights(NamedTuple):
+    """What the model makes of levels: each row's own lead (log-odds of what is desired) and what a level adds to it.
+
+    `shifts` are what the second choice of a level's value adds on top, where it `differs`. Below `low` a lead is surely
+    not enough, from `high` on it surely is. If `deep`, leads are no sum, and a network tells them.
+    """
+
+    deep: bool
+
+    lead: Float64[np.ndarray, " rows"]
+    steps: Float64[np.ndarray, "rows width"]
+    shifts: Float64[np.ndarray, "rows width"]
+    differs: Bool[np.ndarray, "rows width"]
+    low: Float64[np.ndarray, " rows"]
+    high: Float64[np.ndarray, " rows"]
+
+
+class Layers(NamedTuple):
+    """A network by level: the inputs at each place for each row, also of the second choice, and its layers.
+
+    The first layer is a sum over places; between layers what is below 0 is cut off. All hidden layers are as wide as
+    the widest; `toward` is −1 for rows that want the first class.
+    """
+
+    inputs: Float32[np.ndarray, "rows width"]
+    others: Float32[np.ndarray, "rows width"]
+    toward: Float64[np.ndarray, " rows"]
+    first: Float32[np.ndarray, "width units"]
+    first_bias: Float32[np.ndarray, " units"]
+    hidden: Float32[np.ndarray, "layers units units"]
+    hidden_bias: Float32[np.ndarray, "layers units"]
+    last: Float32[np.ndarray, " units"]
+    last_bias: float
+
+
+def judge_by_level(layout: Layout, twin: Twin, question: Question, *, twice: bool) -> tuple[Weights, Layers] | None:
+    """Return what a model makes of the levels of rows, or None where its twin cannot be walked along.
+
+    With `twice`, the second choice of values counts too.
+    """
+    goal, dense = question.goal, twin.dense
+    one_way = goal.accepted.shape[1] == 2 and (goal.accepted[:, 0] != goal.accepted[:, 1]).all()
+    if dense is None or not one_way:
+        return None
+    room, second = question.room, goal.accepted[:, 1]
+    toward = np.where(second, 1.0, -1.0)
+    differs = (room.values != room.others) & ~(np.isnan(room.values) & np.isnan(room.others)) & twice
+    inputs, others = twin.inputs(room.values), twin.inputs(room.others)
+    threshold = 0.5 if goal.threshold is None else goal.threshold
+    asked = np.where(second, threshold, 1 - threshold) + goal.margin
+    # A little more than what counts as close: rounding here is not rounding there.
+    close = 0.501 * twin.close + 1e-12
+    bounds = _log_odds(asked - close), _log_odds(asked + close)
+    if dense:
+        nothing = np.empty((0, 0))
+        layers = _layers(twin, inputs, others, toward)
+        return Weights(True, np.zeros(len(question)), nothing, nothing, differs, *bounds), layers
+    weights, bias = twin.log_odds
+    adds = toward[:, None] * (inputs * weights)
+    at_own = np.take_along_axis(adds, question.levels + layout.offsets, axis=1)
+    lead = toward * bias
+    for column in at_own.T:
+        lead = lead + column
+    steps = adds - np.repeat(at_own, layout.sizes, axis=1)
+    shifts = np.where(differs, toward[:, None] * (others * weights) - adds, 0.0)
+    return Weights(False, lead, steps, shifts, differs, *bounds), NO_LAYERS
+
+
+def _layers(twin: Twin, inputs: np.ndarray, others: np.ndarray, toward: Float64[np.ndarray, " rows"]) -> Layers:
+    """Return a network's layers in arrays of one width."""
+    assert twin.dense
+    *hidden, (last, last_bias) = twin.dense
+    units = max(len(twin.bias), *(weight.shape[1] for weight, _ in hidden)) if hidden else len(twin.bias)
+    units = -(-units // 4) * 4  # four at a time are added up
+    whole, biases = np.zeros((len(hidden), units, units), np.float32), np.zeros((len(hidden), units), np.float32)
+    for layer, (weight, bias) in enumerate(hidden):
+        whole[layer, : weight.shape[0], : weight.shape[1]] = weight
+        biases[layer, : len(bias)] = bias
+    first, first_bias, final = (np.zeros(shape, np.float32) for shape in ((len(twin.weights), units), units, units))
+    first[:, : len(twin.bias)], first_bias[: len(twin.bias)] = twin.weights, twin.bias
+    # Two outputs count by how far the second is ahead.
+    column = last[:, -1] if last.shape[1] == 1 else last[:, 1] - last[:, 0]
+    final[: len(column)] = column
+    ahead = float(last_bias[-1]) if len(last_bias) == 1 else float(last_bias[1] - last_bias[0])
+    return Layers(inputs, others, toward, first, first_bias, whole, biases, final, ahead)
+
+
+_EMPTY = np.empty((0, 0), np.float32)
+NO_LAYERS = Layers(
+    _EMPTY, _EMPTY, np.empty(0), _EMPTY, np.empty(0, np.float32), np.empty((0, 0, 0), np.float32), _EMPTY,
+    np.empty(0, np.float32), 0.0,
+)  # fmt: skip
+
+
+def _log_odds(share: Float64[np.ndarray, " rows"]) -> Float64[np.ndarray, " rows"]:
+    """Return the logarithm of the odds; beyond 0 and 1 it is without bounds."""
+    with np.errstate(divide="ignore"):
+        inside = np.clip(share, 0.0, 1.0)
+        return np.log(inside) - np.log1p(-inside)
+
+
+@Compiled
+def network_leads(
+    leads: Float64[np.ndarray, " draws"],
+    which: Int64[np.ndarray, " draws"],
+    count: int,
+    r: int,
+    levels: Int16[np.ndarray, "features draws"],
+    moving: Int64[np.ndarray, " features"],
+    free: int,
+    offsets: Int64[np.ndarray, " features"],
+    inputs: Float32[np.ndarray, "rows width"],
+    still: Float32[np.ndarray, " units"],
+    layers: Layers,
+    sums: Float32[np.ndarray, " units"],
+    here: Float32[np.ndarray, "units draws"],
+    there: Float32[np.ndarray, "units draws"],
+) -> None:
+    """Work out the leads of some draws of a row.
+
+    Parameters
+    ----------
+    leads, which, count
+        Where to write the leads, of which draws, and how many those are.
+    levels, moving, free
+        The draws, and the features that can move, so many.
+    inputs
+        The inputs at each place: of the first values, or of the others.
+    still
+        What the features that cannot move add up to.
+    sums, here, there
+        Working space.
+    """
+    width = len(still)
+    for q in range(count):
+        d = which[q]
+        for u in range(width):
+            sums[u] = still[u]
+        for m in range(free):
+            place = offsets[moving[m]] + levels[moving[m], d]
+            x = inputs[r, place]
+            for u in range(width):
+                sums[u] += x * layers.first[place, u]
+        for u in range(width):
+            here[u, q] = max(sums[u], np.float32(0))
+    for layer in range(len(layers.hidden)):
+        _next_layer(here, there, count, layers.hidden[layer], layers.hidden_bias[layer])
+        here, there = there, here
+    for q in range(count):
+        there[0, q] = layers.last_bias
+    for u in range(width):
+        weight = layers.last[u]
+        for q in range(count):
+            there[0, q] += weight * here[u, q]
+    for q in range(count):
+        leads[which[q]] = layers.toward[r] * there[0, q]
+
+
+@Compiled
+def _next_layer(
+    here: Float32[np.ndarray, "units draws"],
+    there: Float32[np.ndarray, "units draws"],
+    count: int,
+    weights: Float32[np.ndarray, "units units"],
+    bias: Float32[np.ndarray, " units"],
+) -> None:
+    """Pass the units of some draws on to the next layer, four by four: what was read is used while it is at hand."""
+    for v in range(0, len(here), 4):
+        a, b, c, d = there[v], there[v + 1], there[v + 2], there[v + 3]
+        for q in range(count):
+            a[q], b[q], c[q], d[q] = bias[v], bias[v + 1], bias[v + 2], bias[v + 3]
+        for u in range(0, len(here), 4):
+            k, l, m, n = here[u], here[u + 1], here[u + 2], here[u + 3]  # noqa: E741
+            ak, al, am, an = weights[u, v], weights[u + 1, v], weights[u + 2, v], weights[u + 3, v]
+            bk, bl, bm, bn = weights[u, v + 1], weights[u + 1, v + 1], weights[u + 2, v + 1], weights[u + 3, v + 1]
+            ck, cl, cm, cn = weights[u, v + 2], weights[u + 1, v + 2], weights[u + 2, v + 2], weights[u + 3, v + 2]
+            dk, dl, dm, dn = weights[u, v + 3], weights[u + 1, v + 3], weights[u + 2, v + 3], weights[u + 3, v + 3]
+            for q in range(count):
+                a[q] += ak * k[q] + al * l[q] + am * m[q] + an * n[q]
+                b[q] += bk * k[q] + bl * l[q] + bm * m[q] + bn * n[q]
+                c[q] += ck * k[q] + cl * l[q] + cm * m[q] + cn * n[q]
+                d[q] += dk * k[q] + dl * l[q] + dm * m[q] + dn * n[q]
+        for q in range(count):
+            a[q], b[q] = max(a[q], np.float32(0)), max(b[q], np.float32(0))
+            c[q], d[q] = max(c[q], np.float32(0)), max(d[q], np.float32(0))

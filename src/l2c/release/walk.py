@@ -1,0 +1,454 @@
+"""A row's whole walk along its stream, compiled: draw, leave out what was seen or may not be, judge by level, keep.
+
+It is for models of two classes whose log-odds are a sum over the features, or a network of such sums, and for rows that
+may change all of their features. What it does is what `Search` does stage by stage, but nothing is written down in
+between, and a row walks on until it has what it needs: a proposal costs some tens of nanoseconds, and what the network
+takes. What comes close to the decision is handed back, to be judged by the model itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float32, Float64, Int16, Int32, Int64, UInt32, UInt64
+
+from l2c.core.compiled import Compiled
+from l2c.core.method import Marginals
+from l2c.core.streams import mixed
+from l2c.core.types import Levels
+from l2c.engine.drawing import TOGETHER, stream_words
+from l2c.release.by_level import Layers, Weights, network_leads
+from l2c.release.exhaust import ENUMERABLE
+from l2c.release.refine import HARD_AFTER, HARD_BELOW
+from l2c.release.sift import put
+
+LEAST_ROUND = 64
+"""Draws that a row may always make in a second round, however few its first were."""
+
+
+class Axes(NamedTuple):
+    """The features' places on the flat axis, and the random words of their fingerprints."""
+
+    offsets: Int64[np.ndarray, " features"]
+    sizes: Int64[np.ndarray, " features"]
+    words: UInt64[np.ndarray, " features"]
+
+
+class Grounds(NamedTuple):
+    """What each row is and may become, by level, and how many combinations that is."""
+
+    own: Levels
+    open: Bool[np.ndarray, "rows width"]
+    possible: Float64[np.ndarray, " rows"]
+
+
+class Given(NamedTuple):
+    """Draws made elsewhere, for each walking row, and how many of them count; none if rows draw for themselves."""
+
+    levels: Int16[np.ndarray, "some draws features"]
+    counts: Int64[np.ndarray, " some"]
+
+
+class Need(NamedTuple):
+    """How many valid ones a row wants, with how many it is patient no longer, and how many draws it may make."""
+
+    pool: int
+    enough: Int64[np.ndarray, " rows"]
+    acceptance: float
+    tries: int
+    patience: int
+    refine: bool
+
+
+class Counts(NamedTuple):
+    """What each row has drawn, found valid and so on, so far; walking adds to it."""
+
+    drawn: Int64[np.ndarray, " rows"]
+    valid: Int64[np.ndarray, " rows"]
+    different: Int64[np.ndarray, " rows"]
+    obeying: Int64[np.ndarray, " rows"]
+    judged: Int64[np.ndarray, " rows"]
+    best: Float64[np.ndarray, " rows"]
+
+
+class Memory(NamedTuple):
+    """The rows' tables of fingerprints, as a `Sieve` keeps them."""
+
+    table: UInt64[np.ndarray, " slots"]
+    start: Int64[np.ndarray, " rows"]
+    slots: Int64[np.ndarray, " rows"]
+
+
+class Findings(NamedTuple):
+    """Proposals that are valid, and some that only the model can tell of, in the order of rows and of drawing."""
+
+    row: Int64[np.ndarray, " n"]
+    levels: Levels
+    lead: Float64[np.ndarray, " n"]
+    second: Bool[np.ndarray, " n"]
+    sure: Bool[np.ndarray, " n"]
+
+
+class Bench(NamedTuple):
+    """Working space, for draws of one row that are worked on together."""
+
+    moving: Int64[np.ndarray, " features"]
+    shifting: Bool[np.ndarray, " features"]
+    words: UInt64[np.ndarray, " draws"]
+    uniform: UInt32[np.ndarray, " draws"]
+    level: Int32[np.ndarray, " draws"]
+    levels: Int16[np.ndarray, "features draws"]
+    key: UInt64[np.ndarray, " draws"]
+    lead: Float64[np.ndarray, " draws"]
+    shift: Float64[np.ndarray, " draws"]
+    inside: Bool[np.ndarray, " draws"]
+    other: Bool[np.ndarray, " draws"]
+    asked: Int64[np.ndarray, " draws"]
+    again: Int64[np.ndarray, " draws"]
+    still: Float32[np.ndarray, " units"]
+    sums: Float32[np.ndarray, " units"]
+    here: Float32[np.ndarray, "units draws"]
+    there: Float32[np.ndarray, "units draws"]
+
+
+class Unfinished(NamedTuple):
+    """What was drawn by the rows that still need something else than walking."""
+
+    row: Int64[np.ndarray, " n"]
+    keys: UInt64[np.ndarray, " n"]
+
+
+@Compiled
+def next_round(drawn: Any, held: Any, pool: Any, acceptance: float, tries: int) -> Any:
+    """Return how many more a row should draw, from its own success so far; of one row or of many."""
+    wanted = pool - held
+    at_first = np.ceil(wanted / acceptance)
+    by_success = np.ceil(1.1 * wanted * (drawn + 1.0) / (held + 0.5)) + 4
+    more = at_first * (drawn == 0) + by_success * (drawn > 0)
+    at_most = np.maximum(np.maximum(4.0 * drawn, 1.0 * LEAST_ROUND), at_first)
+    return np.minimum(np.minimum(more, at_most), tries - drawn)
+
+
+@Compiled
+def walked(
+    rows: Int64[np.ndarray, " some"],
+    marginals: Marginals,
+    given: Given,
+    axes: Axes,
+    grounds: Grounds,
+    weights: Weights,
+    layers: Layers,
+    need: Need,
+    counts: Counts,
+    memory: Memory,
+) -> tuple[Findings, Unfinished]:
+    """Let rows walk until each has its pool, its budget ends, or something else than drawing is needed.
+
+    Where draws are given, rows walk along these and no farther.
+    """
+    features, alone = len(axes.sizes), len(given.counts) == 0
+    out = _findings(max(1024, int(1.2 * need.pool * len(rows)) + 64), features)
+    kept = 0
+    left_row, left_keys, left = np.empty(0, np.int64), np.empty(0, np.uint64), 0
+    table, bench = np.zeros(1024, np.uint64), _bench(features, len(layers.last))
+    for n in range(len(rows)):
+        r = rows[n]
+        free, watched = _moving(bench, n, r, alone, marginals.cdf, axes, grounds, weights.differs)
+        fixed_key, own_key = _keys(bench, r, axes, grounds.own, free)
+        if weights.deep:
+            _stand_still(bench, r, axes.offsets, grounds.own, free, layers)
+        if len(table) < memory.slots[r]:
+            table = np.empty(memory.slots[r], np.uint64)
+        table[:] = 0
+        filled, unsure, done = _taken_over(table, memory, r), 0, False
+        while True:
+            drawn = counts.drawn[r]
+            if alone:
+                more = int(next_round(drawn, counts.valid[r], need.pool, need.acceptance, need.tries))
+            else:
+                more = given.counts[n]
+            while 2 * (filled + more) > len(table):
+                table = _doubled(table)
+            while kept + more > len(out.row):
+                out = _enlarged(out)
+            for begin in range(0, more, TOGETHER):
+                some = min(TOGETHER, more - begin)
+                _begin(bench, some, fixed_key, weights.lead[r])
+                _draw(bench, n, r, some, drawn, begin, free, watched, alone, marginals, given, axes, grounds, weights)
+                new, added, inside = _sift(bench, some, table, own_key)
+                filled += added
+                counts.different[r] += inside
+                if weights.deep:
+                    _ask(bench, new, r, free, weights.low[r], axes.offsets, layers)
+                kept, doubtful = _decide(bench, new, r, free, kept, out, grounds.own, weights, need.pool, counts)
+                unsure += doubtful
+            counts.drawn[r] = drawn + more
+            done, other_means = _halted(r, counts, need, grounds.possible)
+            if done or other_means or unsure or not alone:
+                break
+        if counts.valid[r] < need.pool and (unsure or not done):
+            if left + filled > len(left_row):
+                left_row, left_keys = _longer(left_row, left_keys, left + filled)
+            left = _handed_over(table, r, left_row, left_keys, left)
+    found = Findings(out.row[:kept], out.levels[:kept], out.lead[:kept], out.second[:kept], out.sure[:kept])
+    return found, Unfinished(left_row[:left], left_keys[:left])
+
+
+@Compiled
+def _bench(features: int, units: int) -> Bench:
+    return Bench(
+        np.empty(features, np.int64), np.empty(features, np.bool_), np.empty(TOGETHER, np.uint64),
+        np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.int32), np.empty((features, TOGETHER), np.int16),
+        np.empty(TOGETHER, np.uint64), np.empty(TOGETHER, np.float64), np.empty(TOGETHER, np.float64),
+        np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.int64),
+        np.empty(TOGETHER, np.int64), np.empty(units, np.float32), np.empty(units, np.float32),
+        np.empty((max(units, 1), TOGETHER), np.float32), np.empty((max(units, 1), TOGETHER), np.float32),
+    )  # fmt: skip
+
+
+@Compiled
+def _findings(room: int, features: int) -> Findings:
+    return Findings(
+        np.empty(room, np.int64), np.empty((room, features), np.int16), np.empty(room, np.float64),
+        np.empty(room, np.bool_), np.empty(room, np.bool_),
+    )  # fmt: skip
+
+
+@Compiled
+def _enlarged(out: Findings) -> Findings:
+    """Return findings with twice the room."""
+    held = len(out.row)
+    larger = _findings(2 * held, out.levels.shape[1])
+    larger.row[:held], larger.levels[:held], larger.lead[:held] = out.row, out.levels, out.lead
+    larger.second[:held], larger.sure[:held] = out.second, out.sure
+    return larger
+
+
+@Compiled
+def _moving(
+    bench: Bench, n: int, r: int, alone: bool, cdf: np.ndarray, axes: Axes, grounds: Grounds, differs: np.ndarray
+) -> tuple[int, bool]:
+    """Note which features may be drawn elsewhere than they are, and return how many; and whether to closed levels.
+
+    A feature that stays where it is adds nothing to a lead: its own value is the only one that it has.
+    """
+    free, watched = 0, not alone
+    for i in range(len(axes.sizes)):
+        before, moves, two = np.uint32(0), not alone, False
+        for j in range(axes.sizes[i]):
+            place = axes.offsets[i] + j
+            if alone and cdf[n, place] != before:
+                moves |= j != grounds.own[r, i]
+                watched |= not grounds.open[r, place]
+                before = cdf[n, place]
+            two |= differs[r, place]
+        bench.shifting[i] = two
+        if moves:
+            bench.moving[free] = i
+            free += 1
+    return free, watched
+
+
+@Compiled
+def _keys(bench: Bench, r: int, axes: Axes, own: Levels, free: int) -> tuple[Any, Any]:
+    """Return the sum behind a row's fingerprints that is the same in all of them, and the fingerprint of itself."""
+    whole = mixed(np.uint64(r))
+    for i in range(len(axes.words)):
+        whole += axes.words[i] * np.uint64(own[r, i] + 1)
+    fixed = whole
+    for m in range(free):
+        i = bench.moving[m]
+        fixed -= axes.words[i] * np.uint64(own[r, i] + 1)
+    return fixed, max(mixed(whole), np.uint64(1))
+
+
+@Compiled
+def _stand_still(
+    bench: Bench, r: int, offsets: Int64[np.ndarray, " features"], own: Levels, free: int, layers: Layers
+) -> None:
+    """Add up what the features that cannot move bring to the first layer."""
+    bench.still[:] = layers.first_bias
+    m = 0
+    for i in range(len(offsets)):
+        if m < free and bench.moving[m] == i:
+            m += 1
+            continue
+        place = offsets[i] + own[r, i]
+        for u in range(len(bench.still)):
+            bench.still[u] += layers.inputs[r, place] * layers.first[place, u]
+
+
+@Compiled
+def _taken_over(table: np.ndarray, memory: Memory, r: int) -> int:
+    """Put what a row is known to have drawn in the table, and return how much it is."""
+    filled = 0
+    for slot in range(memory.start[r], memory.start[r] + memory.slots[r]):
+        if memory.table[slot] != np.uint64(0):
+            filled += put(table, 0, len(table), memory.table[slot])
+    return filled
+
+
+@Compiled
+def _doubled(table: np.ndarray) -> np.ndarray:
+    larger = np.zeros(2 * len(table), np.uint64)
+    for slot in range(len(table)):
+        if table[slot] != np.uint64(0):
+            put(larger, 0, len(larger), table[slot])
+    return larger
+
+
+@Compiled
+def _handed_over(table: np.ndarray, r: int, row: np.ndarray, keys: np.ndarray, left: int) -> int:
+    """Write down what a row has drawn, and return how long the list is."""
+    for slot in range(len(table)):
+        if table[slot] != np.uint64(0):
+            row[left], keys[left] = r, table[slot]
+            left += 1
+    return left
+
+
+@Compiled
+def _longer(row: np.ndarray, keys: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray]:
+    longer_row, longer_keys = np.empty(2 * least, np.int64), np.empty(2 * least, np.uint64)
+    longer_row[: len(row)], longer_keys[: len(keys)] = row, keys
+    return longer_row, longer_keys
+
+
+@Compiled
+def _begin(bench: Bench, some: int, key: Any, lead: float) -> None:
+    for d in range(some):
+        bench.key[d], bench.lead[d], bench.shift[d] = key, lead, 0.0
+        bench.inside[d], bench.other[d] = True, False
+
+
+@Compiled
+def _draw(
+    bench: Bench, n: int, r: int, some: int, drawn: int, begin: int, free: int, watched: bool, alone: bool,
+    marginals: Marginals, given: Given, axes: Axes, grounds: Grounds, weights: Weights,
+) -> None:  # fmt: skip
+    """Draw a block of proposals feature by feature, and add up what their levels tell."""
+    have, level = -1, bench.level
+    for m in range(free):
+        i = bench.moving[m]
+        offset = axes.offsets[i]
+        if not alone:
+            for d in range(some):
+                level[d] = given.levels[n, begin + d, i]
+        else:
+            if i // 2 != have:
+                have = i // 2
+                at = (drawn + begin) * marginals.words_each + have
+                stream_words(bench.words, some, marginals.keys[n], at, marginals.words_each)
+            _fall(bench, some, i % 2, marginals.cdf, n, offset, axes.sizes[i])
+        word = axes.words[i]
+        for d in range(some):
+            bench.levels[i, d] = level[d]
+            bench.key[d] += word * np.uint64(level[d] + 1)
+        if not weights.deep:
+            for d in range(some):
+                bench.lead[d] += weights.steps[r, offset + level[d]]
+        if bench.shifting[i]:
+            for d in range(some):
+                bench.other[d] |= weights.differs[r, offset + level[d]]
+        if bench.shifting[i] and not weights.deep:
+            for d in range(some):
+                bench.shift[d] += weights.shifts[r, offset + level[d]]
+        if watched:
+            for d in range(some):
+                bench.inside[d] &= grounds.open[r, offset + level[d]]
+
+
+@Compiled
+def _fall(bench: Bench, some: int, half: int, cdf: np.ndarray, n: int, offset: int, size: int) -> None:
+    """Let a half of each word fall on a level of a feature."""
+    bits, level, uniform = np.uint64(1 + 32 * half), bench.level, bench.uniform
+    for d in range(some):
+        uniform[d] = np.uint32((bench.words[d] >> bits) & np.uint64(0x7FFFFFFF))
+        level[d] = 0
+    for j in range(size - 1):
+        edge = cdf[n, offset + j]
+        for d in range(some):
+            level[d] += uniform[d] >= edge
+
+
+@Compiled
+def _sift(bench: Bench, some: int, table: np.ndarray, own_key: Any) -> tuple[int, int, int]:
+    """List the draws that are to be judged; return how many they are, how many are new, and of these in the room."""
+    new, added, inside = 0, 0, 0
+    for d in range(some):
+        word = max(mixed(bench.key[d]), np.uint64(1))
+        if put(table, 0, len(table), word):
+            added += 1
+            if bench.inside[d]:
+                inside += 1
+                bench.asked[new] = d
+                new += word != own_key
+    return new, added, inside
+
+
+@Compiled
+def _ask(
+    bench: Bench, new: int, r: int, free: int, low: float, offsets: Int64[np.ndarray, " features"], layers: Layers
+) -> None:
+    """Let the network tell the leads, and of those that are not enough what the other values would bring."""
+    network_leads(
+        bench.lead, bench.asked, new, r, bench.levels, bench.moving, free, offsets, layers.inputs, bench.still, layers,
+        bench.sums, bench.here, bench.there,
+    )  # fmt: skip
+    again = 0
+    for place in range(new):
+        d = bench.asked[place]
+        if bench.lead[d] < low and bench.other[d]:
+            bench.again[again] = d
+            again += 1
+    network_leads(
+        bench.shift, bench.again, again, r, bench.levels, bench.moving, free, offsets, layers.others, bench.still,
+        layers, bench.sums, bench.here, bench.there,
+    )  # fmt: skip
+    for place in range(again):
+        bench.shift[bench.again[place]] -= bench.lead[bench.again[place]]
+
+
+@Compiled
+def _decide(
+    bench: Bench, new: int, r: int, free: int, kept: int, out: Findings, own: Levels, weights: Weights, pool: int,
+    counts: Counts,
+) -> tuple[int, int]:  # fmt: skip
+    """Keep what is valid or may be; return how many are kept by now, and how many of the new ones are in doubt."""
+    low, high, doubtful = weights.low[r], weights.high[r], 0
+    for place in range(new):
+        d = bench.asked[place]
+        lead, times = bench.lead[d], 1
+        most = lead
+        if lead < low and bench.other[d]:
+            lead, times = lead + bench.shift[d], 2
+            most = max(most, lead)
+        sure = lead >= high
+        if sure or lead < low:
+            counts.obeying[r] += 1
+            counts.judged[r] += times
+            counts.best[r] = max(counts.best[r], most)
+        else:
+            doubtful += 1
+        if lead < low or (sure and counts.valid[r] == pool):
+            continue
+        counts.valid[r] += sure
+        out.row[kept], out.lead[kept], out.second[kept], out.sure[kept] = r, lead, times == 2, sure
+        for i in range(len(bench.moving)):
+            out.levels[kept, i] = own[r, i]
+        for m in range(free):
+            out.levels[kept, bench.moving[m]] = bench.levels[bench.moving[m], d]
+        kept += 1
+    return kept, doubtful
+
+
+@Compiled
+def _halted(r: int, counts: Counts, need: Need, possible: np.ndarray) -> tuple[bool, bool]:
+    """Return whether a row has ended its walk, and whether it needs other means than walking on."""
+    drawn, valid = counts.drawn[r], counts.valid[r]
+    most = min(need.patience, need.tries) if valid >= need.enough[r] else need.tries
+    done = valid >= need.pool or drawn >= most or counts.different[r] >= possible[r]
+    small = possible[r] <= min(drawn, ENUMERABLE)
+    hard = need.refine and drawn >= HARD_AFTER and valid < HARD_BELOW * drawn
+    return done, not done and (small or hard)
