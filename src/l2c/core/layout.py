@@ -112,10 +112,8 @@ class Layout:
             for feature, axis in zip(self.schema.features, self.axes, strict=True):
                 values += stand_ins(feature, axis, decode, other=other)
                 values += [np.nan] if axis.missing else []
-            found = np.array(values, dtype=np.float64)
-            found.flags.writeable = False
-            self._stand_ins[decode, other] = found
-        return self._stand_ins[decode, other]
+            self._stand_ins[decode, other] = np.array(values, dtype=np.float64)
+        return self._stand_ins[decode, other].copy()
 
     def levels(self, cells: Cells) -> Levels:
         """Return the level of every cell; numbers beyond the outer edges belong to the outer bins."""

@@ -297,7 +297,7 @@ def room_of(case: Case, row: int) -> Asked:
     """Return the room of a person who may change anything, at a cost of 1 for each change."""
     own = case.layout.levels(case.cells[row : row + 1])[0]
     places = own + case.layout.offsets
-    values, cost = case.layout.representatives("median").copy(), np.ones(case.layout.width)
+    values, cost = case.layout.representatives("median"), np.ones(case.layout.width)
     values[places], cost[places] = case.cells[row], 0.0
     return Asked(own, values, case.layout.stands_for_a_value, cost)
 
