@@ -25,14 +25,21 @@ WEIGHT_DECAY = {"german": 1e-4, "student": 1e-4, "admission": 0.0, "adult": 1e-4
 EPOCHS, PATIENCE = 200, 15
 
 
-def train(data: l2c.datasets.Dataset, fit: pd.DataFrame, dev: pd.DataFrame, seed: int) -> l2c.TorchModel:
-    """Return a model of the paper's architecture, trained on the fit rows, stopped by the dev rows."""
+def untrained(
+    data: l2c.datasets.Dataset, fit: pd.DataFrame, source: torch.Generator
+) -> tuple[torch.nn.Sequential, l2c.OneHotInput, list[object]]:
+    """Return a module of the paper's architecture with its first weights, its input, and the labels of its classes."""
     inputs = l2c.OneHotInput.fit(fit, data.schema)
     labels = sorted(data.frame[data.target].unique(), key=lambda label: label == data.desirable)
+    return _module(inputs.width, HIDDEN[data.name], source), inputs, labels
+
+
+def train(data: l2c.datasets.Dataset, fit: pd.DataFrame, dev: pd.DataFrame, seed: int) -> l2c.TorchModel:
+    """Return a model of the paper's architecture, trained on the fit rows, stopped by the dev rows."""
+    source = torch.Generator().manual_seed(seed)
+    module, inputs, labels = untrained(data, fit, source)
     x, x_dev = (torch.from_numpy(inputs.transform(rows)) for rows in (fit, dev))
     y, y_dev = (torch.tensor((rows[data.target] == labels[1]).to_numpy(), dtype=torch.float32) for rows in (fit, dev))
-    source = torch.Generator().manual_seed(seed)
-    module = _module(inputs.width, HIDDEN[data.name], source)
     rate, decay = LEARNING_RATE[data.name], WEIGHT_DECAY[data.name]
     optimiser = torch.optim.Adam(module.parameters(), lr=rate, weight_decay=decay)
     loss = torch.nn.functional.binary_cross_entropy_with_logits

@@ -44,7 +44,7 @@ def without_learning(explainer: l2c.Explainer) -> l2c.Explainer:
     """Return the explainer with the reference law alone: even weights and a constant selection."""
     counterer = explainer.bundle.counterer
     recipe = replace(counterer.recipe, selector="constant", selection=counterer.recipe.reference_selection)
-    even = replace(counterer, recipe=recipe, generator=(), selector=())
+    even = replace(counterer, recipe=recipe, generator=(), selector=(), foresight=None)
     return replace(explainer, bundle=replace(explainer.bundle, counterer=even))
 
 

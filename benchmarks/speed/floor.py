@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from measuring import taken
+from measuring import Asked, taken
 from models import Case, case
-from rich.table import Table
+from printing import Columns
 
-from l2c.adapters import frames
 from l2c.app.people import People
 from l2c.app.requests import Request, checked_request
 
@@ -23,14 +23,14 @@ MOST_ROWS = 500
 N = 100
 
 
-def run(repeats: int) -> list[dict[str, Any]]:
+def run(asked: Asked) -> list[dict[str, Any]]:
     """Return the figures of every case, strategy and place of the dial."""
     results = []
     for name, kind in CASES:
         known = case(name, kind)
         for select in ("first", "balanced"):
             for dial in (0.0, 0.5):
-                results.append(figures(known, select, dial, repeats))
+                results.append(figures(known, select, dial, asked))
                 print(line(results[-1]), flush=True)
     return results
 
@@ -44,9 +44,9 @@ def request_for(known: Case, rows: int, **asked: Any) -> Request:
     )  # fmt: skip
 
 
-def figures(known: Case, select: str, dial: float, repeats: int) -> dict[str, Any]:
+def figures(known: Case, select: str, dial: float, asked: Asked) -> dict[str, Any]:
     """Return times of one case, and the floor's."""
-    explainer, rows = known.explainer, known.rows[:MOST_ROWS]
+    explainer, rows = known.explainer, known.rows[: asked.rows or MOST_ROWS]
     people = People.read(rows, explainer.schema)
     request = request_for(known, len(rows), select=select, plausibility=dial)
     released = explainer._whole(people, request, None, explainer.blackbox, None)
@@ -59,9 +59,10 @@ def figures(known: Case, select: str, dial: float, repeats: int) -> dict[str, An
     judged, again = released.tries + len(rows), len(released.row)
     # Any rows take the model as long: the released ones, over and over.
     many = np.resize(released.cells, (judged + again * known.seen, released.cells.shape[1]))
-    time, floor = taken(ours, repeats), taken(known.alone(many), repeats)
+    time, floor = taken(ours, asked.repeats), taken(known.alone(many), 5 * asked.repeats)
     found = explainer.explain(rows, N, select=select, plausibility=dial, reasons=False)
-    into, out = taken(lambda: frames.read(rows, explainer.schema), repeats), taken(found.to_frame, repeats)
+    into = taken(lambda: People.read(rows, explainer.schema), asked.repeats)
+    out = taken(lambda: replace(found, _built=None).to_frame(), asked.repeats)
     return {
         "part": "floor", "data": known.name, "model": known.kind, "select": select, "dial": dial, "rows": len(rows),
         "n": N, "judged": judged, "released": again, "seen_into": known.seen, "tries": released.tries / again,
@@ -75,15 +76,33 @@ def line(row: dict[str, Any]) -> str:
     return f"{row['data']}, {row['model']}, {row['select']}, dial {row['dial']:g}: {row['ratio']:.2f} × the floor"
 
 
-def table(results: list[dict[str, Any]]) -> Table:
-    """Return the figures as a table."""
-    heads = ("ratio", "CPU ms", "floor ms", "ms an input", "floor ns a row", "tries", "frames in, out ms")
-    table = Table("data", "model", "select", "dial", "inputs × n", *heads, title="time ÷ floor", title_justify="left")
-    for row in results:
-        table.add_row(
-            row["data"], row["model"], row["select"], f"{row['dial']:g}", f"{row['rows']} × {row['n']}",
-            f"{row['ratio']:.2f}", f"{1e3 * row['cpu_s']:.1f}", f"{1e3 * row['floor_cpu_s']:.1f}",
-            f"{row['cpu_ms_an_input']:.3f}", f"{row['floor_ns_a_row']:.0f}", f"{row['tries']:.2f}",
-            f"{row['frames_in_ms']:.1f}, {row['frames_out_ms']:.1f}",
-        )  # fmt: skip
-    return table
+TITLE = "time ÷ floor (and CPU ms an input), from encoded rows to released levels; frames apart"
+COLUMNS = {
+    "data": lambda row: row["data"],
+    "model": lambda row: row["model"],
+    "select": lambda row: row["select"],
+    "dial": lambda row: f"{row['dial']:g}",
+    "inputs × n": lambda row: f"{row['rows']} × {row['n']}",
+    "ratio": lambda row: f"{row['ratio']:.2f}",
+    "CPU ms": lambda row: f"{1e3 * row['cpu_s']:.1f}",
+    "floor ms": lambda row: f"{1e3 * row['floor_cpu_s']:.1f}",
+    "CPU ms an input": lambda row: f"{row['cpu_ms_an_input']:.3f}",
+    "floor ns a row": lambda row: f"{row['floor_ns_a_row']:.0f}",
+    "tries each": lambda row: f"{row['tries']:.2f}",
+    "frames in, out ms": lambda row: f"{row['frames_in_ms']:.1f}, {row['frames_out_ms']:.1f}",
+}
+
+
+def brief(results: list[dict[str, Any]]) -> tuple[Columns, list[dict[str, Any]]]:
+    """Return a table with a line for each model: ratios, and CPU ms an input."""
+    models = list(dict.fromkeys((row["data"], row["model"]) for row in results))
+    lines = [[row for row in results if (row["data"], row["model"]) == model] for model in models]
+    columns = {name: COLUMNS[name] for name in ("data", "model", "inputs × n")}
+    for select, dial in dict.fromkeys((row["select"], row["dial"]) for row in results):
+        columns[f"`{select}`, dial {dial:g}"] = lambda row, which=(select, dial): _ratio(row["all"][which])
+    columns |= {name: COLUMNS[name] for name in ("floor ns a row", "frames in, out ms")}
+    return columns, [{**line[0], "all": {(row["select"], row["dial"]): row for row in line}} for line in lines]
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    return f"{row['ratio']:.1f} ({row['cpu_ms_an_input']:.3f} ms)"

@@ -1,20 +1,44 @@
-"""How time is taken: a warm-up, some repeats, the median; CPU and wall, one thread."""
+"""How time is taken: a warm-up, some repeats, the median; CPU and wall, one thread; and on what machine."""
 
 from __future__ import annotations
 
+import json
 import os
+import platform
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+PACKAGES = ("numpy", "torch", "numba", "pandas", "pyarrow", "scikit-learn", "xgboost", "xgboost-cpu")
+IDLE = 0.05
+"""The most that others may use of a machine that is told to be otherwise idle."""
 
 
 def one_thread() -> None:
     """Let every library work in one thread; to be called before any of them is imported."""
     for name in THREADS:
         os.environ[name] = "1"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a run of the benchmarks is asked for."""
+
+    repeats: int = 5
+    most: int = 100_000
+    seeds: int = 3
+    rows: int | None = None
+
+
+class CannotRunError(Exception):
+    """A part cannot be run here; the sentence says what to do about it."""
 
 
 @dataclass(frozen=True)
@@ -35,3 +59,54 @@ def taken(work: Callable[[], object], repeats: int = 5) -> Taken:
         cpu.append(time.process_time() - start)
         wall.append(time.perf_counter() - clock)
     return Taken(median(cpu), median(wall))
+
+
+def machine() -> dict[str, Any]:
+    """Return what the times depend on: cores, threads, versions, and how busy the machine is as the part begins."""
+    used = used_by_others()
+    return {
+        "begun": time.strftime("%Y-%m-%d %H:%M"),
+        "cores": os.cpu_count(),
+        "threads": {name: os.environ.get(name) for name in THREADS},
+        "load_at_the_start": round(os.getloadavg()[0], 2),
+        "used_by_others": round(used, 2),
+        "otherwise_idle": used <= IDLE,
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in PACKAGES},
+    }
+
+
+def used_by_others(seconds: float = 2.0) -> float:
+    """Return the share of the machine that is used while this process sleeps: the load counts what came before, too."""
+    before = _ticks()
+    time.sleep(seconds)
+    idle, whole = (now - then for now, then in zip(_ticks(), before, strict=True))
+    return 1.0 - idle / whole
+
+
+def _ticks() -> tuple[int, int]:
+    """Return how long the cores were idle or waited, and in all."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def apart(script: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return what a part's script tells of one request in a process of its own, so that its memory is known."""
+    words = [sys.executable, script, json.dumps(asked)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def memory_mb() -> tuple[float, float]:
+    """Return the memory that this process has taken, and the most that it ever had."""
+    told = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    now, most = (int(told[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
+    return now, most

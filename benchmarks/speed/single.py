@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from measuring import taken
+from measuring import Asked, taken
 from models import case
-from rich.table import Table
 
 from l2c.core.types import Cells, Probabilities
 
@@ -29,7 +28,7 @@ class Counting:
         return self.blackbox.proba(cells)
 
 
-def run(repeats: int) -> list[dict[str, Any]]:
+def run(asked: Asked) -> list[dict[str, Any]]:
     results = []
     for name, kind in CASES:
         known = case(name, kind)
@@ -42,7 +41,7 @@ def run(repeats: int) -> list[dict[str, Any]]:
             counting = Counting(known.explainer.blackbox)
             replace(known.explainer, blackbox=counting).explain(row, N, select=select)
             call = known.alone(known.explainer.explain(row, N).released.cells)
-            total, model = taken(ask, 10 * repeats), taken(call, 10 * repeats)
+            total, model = taken(ask, 10 * asked.repeats), taken(call, 10 * asked.repeats)
             results.append({
                 "part": "single", "data": name, "model": kind, "select": select, "n": N, "calls": counting.calls,
                 "judged_by_the_model": counting.rows, "cpu_ms": 1e3 * total.cpu, "wall_ms": 1e3 * total.wall,
@@ -51,13 +50,15 @@ def run(repeats: int) -> list[dict[str, Any]]:
     return results
 
 
-def table(results: list[dict[str, Any]]) -> Table:
-    heads = ("CPU ms", "wall ms", "calls of the model", "rows judged by it", "one call, ms", "ours, ms")
-    table = Table("data", "model", "select", *heads, title=f"one warm row, n = {N}, frame to frame")
-    for row in results:
-        table.add_row(
-            row["data"], row["model"], row["select"], f"{row['cpu_ms']:.2f}", f"{row['wall_ms']:.2f}",
-            str(row["calls"]), str(row["judged_by_the_model"]), f"{row['one_call_cpu_ms']:.2f}",
-            f"{row['ours_cpu_ms']:.2f}",
-        )  # fmt: skip
-    return table
+TITLE = f"one warm row, n = {N}, frame to frame"
+COLUMNS = {
+    "data": lambda row: row["data"],
+    "model": lambda row: row["model"],
+    "select": lambda row: row["select"],
+    "CPU ms": lambda row: f"{row['cpu_ms']:.2f}",
+    "wall ms": lambda row: f"{row['wall_ms']:.2f}",
+    "calls of the model": lambda row: str(row["calls"]),
+    "rows judged by it": lambda row: str(row["judged_by_the_model"]),
+    "one call, CPU ms": lambda row: f"{row['one_call_cpu_ms']:.2f}",
+    "ours, CPU ms": lambda row: f"{row['ours_cpu_ms']:.2f}",
+}

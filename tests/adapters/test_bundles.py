@@ -137,7 +137,7 @@ def test_networks_of_three_classes_are_told_the_desired_one_after_loading_too(tm
     rows = GERMAN.train[["duration", "credit_amount", "age", "purpose"]][:80]
     explainer = l2c.L2C(epochs=3, select="first", model_rows=400).fit(rows, of_three, l2c.Schema.infer(rows))
     counterer = explainer.bundle.counterer
-    assert counterer.generator[0].weight.shape[1] == counterer.encoder.width + 3
+    assert counterer.foresight.network[0].weight.shape[1] == counterer.encoder.width + 3
     explainer.save(tmp_path / "bundle")
     loaded = l2c.load(tmp_path / "bundle", model=of_three)
     for desired in ("low", ["low", "middle"], None):

@@ -219,6 +219,13 @@ def test_rows_without_labels_have_no_column_for_them(explainer, path):
     assert "index" not in pq.read_table(path).column_names
 
 
+def test_only_places_have_statistics_for_rows_stand_in_their_order(found, path):
+    found.write(path)
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    columns = [group.column(place) for place in range(group.num_columns)]
+    assert {column.path_in_schema for column in columns if column.is_stats_set} == {"row", "rank"}
+
+
 def test_a_release_without_one_counterfactual_comes_back(explainer, path):
     found = explainer.explain(PEOPLE[PEOPLE["age"] > 60], n=2, desired="paid")
     assert {outcome.status for outcome in found.outcomes} == {"already"}

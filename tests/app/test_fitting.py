@@ -15,7 +15,10 @@ from l2c.core.blackbox import decide
 from l2c.core.feature import Feature
 from l2c.core.limits import Limits
 from l2c.core.schema import Schema
+from l2c.core.streams import Streams
+from l2c.engine.ask import decoded
 from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, RATE_AT_1, RATE_AT_HALF, Dial
+from l2c.engine.foresight import Summed
 from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
@@ -90,26 +93,12 @@ def fit(recipe: Recipe = QUICK, model: Additive | None = None, seed: int = 0) ->
     return fit_method(recipe, SCHEMA, model or Additive(), FIT, DEV, seed, None)
 
 
-@pytest.fixture
-def taught(monkeypatch):
-    """The weights with which training was asked for, in order."""
-    betas: list[float] = []
-    learn = fitting._Lesson.learn
-
-    def noting(lesson, beta):
-        betas.append(beta)
-        return learn(lesson, beta)
-
-    monkeypatch.setattr(fitting._Lesson, "learn", noting)
-    return betas
+def script_sets(monkeypatch, by_share):
+    """Let sets have the sparsity and diversity that a table says for the method's share, None before learning."""
+    monkeypatch.setattr(fitting._Trial, "sets", lambda _, counterer: by_share[counterer.recipe.share])
 
 
-def script_sets(monkeypatch, by_beta):
-    """Let sets have the sparsity and diversity that a table says for the method's β, None before learning."""
-    monkeypatch.setattr(fitting._Trial, "sets", lambda _, counterer: by_beta[counterer.recipe.beta])
-
-
-# The weight of breadth
+# The share of valid proposals
 
 
 BEFORE = (0.7, 0.5)
@@ -120,44 +109,98 @@ WORSE = (0.7, 0.48)  # 0.5695
 @pytest.mark.parametrize(
     ("first", "second", "third", "chosen"),
     [
-        (AS_GOOD_AS_THAT, WORSE, WORSE, 0.1),
-        (WORSE, AS_GOOD_AS_THAT, AS_GOOD_AS_THAT, 0.3),
-        (WORSE, WORSE, AS_GOOD_AS_THAT, 0.9),
-        (WORSE, WORSE, WORSE, 0.9),
+        (AS_GOOD_AS_THAT, WORSE, WORSE, 0.8),
+        (WORSE, AS_GOOD_AS_THAT, AS_GOOD_AS_THAT, 0.6),
+        (WORSE, WORSE, AS_GOOD_AS_THAT, 0.4),
+        (WORSE, WORSE, WORSE, 0.4),
     ],
 )
-def test_the_dev_rows_choose_the_least_beta_whose_sets_are_as_good_as_without_learning(
-    monkeypatch, taught, first, second, third, chosen
+@pytest.mark.parametrize("model", [Additive(), Product()])
+def test_the_dev_rows_choose_the_largest_share_whose_sets_are_as_good_as_without_learning(
+    monkeypatch, model, first, second, third, chosen
 ):
-    monkeypatch.setattr(fitting, "BETAS", (0.1, 0.3, 0.9))
-    by_beta = {None: BEFORE, 0.1: first, 0.3: second, 0.9: third}
-    script_sets(monkeypatch, by_beta)
-    counterer, sentence = fit(Recipe(epochs=1, hidden=8))
-    assert counterer.recipe.beta == chosen
-    assert taught == [beta for beta in (0.1, 0.3, 0.9) if beta <= chosen]
-    assert f"β = {chosen:g};" in sentence
-    kept, apart = by_beta[chosen]
+    monkeypatch.setattr(fitting, "SHARES", (0.8, 0.6, 0.4))
+    by_share = {None: BEFORE, 0.8: first, 0.6: second, 0.4: third}
+    script_sets(monkeypatch, by_share)
+    counterer, sentence = fit(Recipe(epochs=1, hidden=8, model_rows=300), model)
+    assert counterer.recipe.share == chosen
+    assert f"; proposals are tilted until {chosen:.0%} of them should be valid" in sentence
+    kept, apart = by_share[chosen]
     assert counterer.balance == pytest.approx((kept / apart) ** 2)
 
 
-def test_as_good_is_measured_on_sets_of_the_dev_rows(monkeypatch, taught):
-    """With breadth the law is nearly even; without it and long enough, sets are narrow, and that costs."""
-    monkeypatch.setattr(fitting, "BETAS", (0.0, 50.0))
-    open_beta = Recipe(epochs=40, hidden=8, learning_rate=0.02, alpha=0.0)
-    monkeypatch.setattr(fitting, "AS_GOOD", 0.02)
-    assert fit(open_beta)[0].recipe.beta == 50.0
-    assert taught == [0.0, 50.0]
+def test_as_good_is_measured_on_sets_of_the_dev_rows(monkeypatch):
+    """Tilted to certainty a law is narrow, and that costs."""
+    monkeypatch.setattr(fitting, "SHARES", (0.99, 0.3))
+    monkeypatch.setattr(fitting, "TRIAL_ROWS", 30)
+    monkeypatch.setattr(search, "ENUMERABLE", 1)  # what is tried one and all follows no law
+    monkeypatch.setattr(fitting, "AS_GOOD", 0.01)
+    assert fit(Recipe())[0].recipe.share == 0.3
     monkeypatch.setattr(fitting, "AS_GOOD", 0.9)
-    assert fit(open_beta)[0].recipe.beta == 0.0
-    assert taught == [0.0, 50.0, 0.0]
+    assert fit(Recipe())[0].recipe.share == 0.99
+
+
+def test_a_share_that_is_given_is_taken_whatever_it_costs(monkeypatch):
+    monkeypatch.setattr(fitting, "AS_GOOD", -1.0)
+    counterer, _ = fit(Recipe(share=0.97))
+    assert counterer.recipe.share == 0.97
+    assert fit(Recipe(share=0.97, select="first"))[0].recipe.share == 0.97
+
+
+@pytest.mark.parametrize("recipe", [Recipe(share=0.0), Recipe(epochs=0), Recipe(share=0.0, select="first")])
+def test_with_no_share_or_no_epoch_nothing_is_learned(recipe):
+    counterer, sentence = fit(recipe)
+    assert sentence == "nothing was to be learned, so proposals follow the reference law alone; every one is judged"
+    assert counterer.foresight is None
+    question = other_class(counterer.layout, Answered.by(Additive(), DEV), "auto")
+    assert (counterer.law(question) == counterer.even_law(question)).all()
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.7])
-def test_a_beta_that_is_given_is_taken_whatever_it_costs(monkeypatch, taught, beta):
-    monkeypatch.setattr(fitting, "AS_GOOD", -1.0)
-    counterer, _ = fit(Recipe(epochs=1, hidden=8, beta=beta))
-    assert counterer.recipe.beta == beta
-    assert taught == [beta]
+def test_with_a_beta_networks_are_trained_and_nothing_is_tilted(beta):
+    counterer, sentence = fit(Recipe(epochs=1, hidden=8, beta=beta))
+    assert (counterer.recipe.beta, counterer.foresight) == (beta, None)
+    assert counterer.generator
+    assert f"β = {beta:g};" in sentence
+    assert "tilted" not in sentence
+
+
+def share_valid(counterer: Counterer, model: Additive) -> float:
+    """Return the share of proposals for the dev rows that are valid, as they are drawn."""
+    question = other_class(counterer.layout, Answered.by(model, DEV), "auto")
+    rows = np.arange(len(DEV))
+    levels = counterer.proposer(question, Streams.for_rows(DEV, 3)).propose(rows, np.zeros_like(rows), 200)
+    cells, row = decoded(counterer.layout, question, levels).reshape(-1, DEV.shape[1]), np.repeat(rows, 200)
+    return float(question.goal.take(row).reached(model.proba(cells)).mean())
+
+
+@pytest.mark.parametrize(
+    ("model", "off"), [(Additive(), 0.05), (Product(), 0.12), (Three(classes=("a", "b", "c")), 0.12)]
+)
+def test_proposals_are_valid_in_about_the_share_that_was_asked_for(model, off):
+    method = Recipe(share=0.6, select="first", learning_rate=0.01, batch_size=64)
+    even, tilted = fit(replace(method, share=0.0), model)[0], fit(method, model)[0]
+    assert share_valid(even, model) < 0.5
+    assert share_valid(tilted, model) == pytest.approx(0.6, abs=off)
+
+
+def test_a_model_that_is_a_sum_is_not_learned_but_known(monkeypatch):
+    monkeypatch.setattr("l2c.engine.learn_foresight.learn_foresight", None)
+    counterer, sentence = fit(Recipe())
+    assert sentence.startswith("the model's log-odds are a sum over the features, so what each level adds is known; ")
+    assert isinstance(counterer.foresight, Summed)
+    assert fit(Recipe())[0].foresight.weights.tolist() == counterer.foresight.weights.tolist()
+
+
+def test_who_wants_more_to_choose_from_than_is_usual_gets_proposals_that_are_tilted_less(monkeypatch):
+    eases = []
+    proposer = Counterer.proposer
+    monkeypatch.setattr(Counterer, "proposer", lambda *given: eases.append(given[4]) or proposer(*given))
+    counterer, _ = fit(Recipe(share=0.7, select="first"))
+    question = other_class(counterer.layout, Answered.by(Additive(), DEV[:2]), "auto")
+    for pool, enough in ((10, 5), (200, 5), (800, 5), (4000, 100), (800, np.array([5, 5]))):
+        pools_from(counterer, Additive(), question, pool=pool, enough=enough, dial=0.0, seed=0, budget=Budget(5))
+    assert eases == [1.0, 1.0, 0.5, 0.5, 1.0]
 
 
 # The balance of a set
@@ -165,7 +208,7 @@ def test_a_beta_that_is_given_is_taken_whatever_it_costs(monkeypatch, taught, be
 
 def test_balance_is_the_square_of_sparsity_over_diversity_of_the_methods_own_sets(monkeypatch):
     script_sets(monkeypatch, {None: (0.6, 0.5), 0.2: (0.6, 0.4)})
-    assert fit()[0].balance == pytest.approx(1.5**2)
+    assert fit(Recipe(share=0.2))[0].balance == pytest.approx(1.5**2)
 
 
 def test_balance_is_measured_on_dev_rows_drawn_by_the_seed_with_the_balance_of_the_even_law():
@@ -193,7 +236,7 @@ def test_balance_is_measured_on_dev_rows_drawn_by_the_seed_with_the_balance_of_t
 
 def test_without_any_set_the_balance_stays_as_it_was(monkeypatch):
     script_sets(monkeypatch, {None: (0.0, 0.0), 0.2: (0.6, 0.0)})
-    assert fit()[0].balance == fitting.FIRST_BALANCE
+    assert fit(Recipe(share=0.2))[0].balance == fitting.FIRST_BALANCE
 
 
 # The dial
@@ -203,12 +246,11 @@ def script_prices(monkeypatch, prices: dict[float, dict[float, tuple[float, floa
     """Let the sets of each weight have these harmonic means and plausibilities; return what was tried, and where."""
     tried: list[tuple[float, float]] = []
 
-    def priced(_, __, place, weight):
-        tried.append((place, weight))
-        return prices[place][weight]
+    def priced(_, __, places):
+        tried.extend(places)
+        return [prices[place][weight] for place, weight in places]
 
-    script_sets(monkeypatch, {0.2: (0.6, 0.5), None: (0.6, 0.5)})
-    monkeypatch.setattr(fitting._Trial, "pools", lambda _, __, place: place)
+    script_sets(monkeypatch, {None: (0.6, 0.5)})
     monkeypatch.setattr(fitting._Trial, "_priced", priced)
     return tried
 
@@ -241,20 +283,45 @@ def test_the_dial_rises_as_long_as_a_point_of_harmonic_mean_brings_enough_more_p
 
 
 def test_a_step_that_costs_nothing_is_taken(monkeypatch):
-    monkeypatch.setattr(fitting._Trial, "_priced", lambda *_: (0.5, 0.9))
+    monkeypatch.setattr(fitting._Trial, "_priced", lambda _, __, tried: [(0.5, 0.9)] * len(tried))
     assert fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial == Dial(HALF_CANDIDATES[-1], FULL_CANDIDATES[-1])
 
 
-def test_a_price_is_the_harmonic_mean_and_the_plausibility_of_sets_with_that_weight(monkeypatch):
+def test_a_price_is_the_harmonic_mean_and_the_plausibility_of_sets_at_that_place_with_that_weight(monkeypatch):
     seen = []
-    pools = SimpleNamespace(release=lambda asked, selection: seen.append((asked, selection.unlikeliness)))
-    monkeypatch.setattr(fitting, "sparsity", lambda _: 0.6)
-    monkeypatch.setattr(fitting, "diversity", lambda _: 0.3)
-    monkeypatch.setattr(fitting, "plausibility", lambda *_: SimpleNamespace(share=0.7))
-    counterer, _ = fit(Recipe(beta=0.2, epochs=0, hidden=2, select="first"))
-    price = fitting._Trial(Additive(), None, None, 0)._priced(counterer, pools, 0.05)
-    assert price == (pytest.approx(0.4), 0.7)
-    assert seen == [(fitting.TRIAL_SET, 0.05)]
+
+    def release(place, asked, selection):
+        seen.append((place, asked, selection.unlikeliness))
+        return len(seen)
+
+    def pools(_, __, place):
+        return SimpleNamespace(release=lambda asked, selection: release(place, asked, selection))
+
+    monkeypatch.setattr(fitting._Trial, "pools", pools)
+    monkeypatch.setattr(fitting, "sparsity", lambda released: 0.6 / released)
+    monkeypatch.setattr(fitting, "diversity", lambda released: 0.3 / released)
+    shares = lambda releases, _: [SimpleNamespace(share=0.7 / one) for one in releases]  # noqa: E731
+    monkeypatch.setattr(fitting, "plausibilities", shares)
+    counterer, _ = fit(Recipe(share=0.0, select="first"))
+    prices = fitting._Trial(Additive(), None, None, 0)._priced(counterer, [(0.5, 0.05), (1.0, 0.2)])
+    assert prices == [(pytest.approx(0.4), 0.7), (pytest.approx(0.2), 0.35)]
+    assert seen == [(0.5, fitting.TRIAL_SET, 0.05), (1.0, fitting.TRIAL_SET, 0.2)]
+
+
+def test_how_unlikely_a_pool_is_is_worked_out_once():
+    asked = []
+
+    def unlikely(levels, desired):
+        asked.append(levels)
+        return levels[:, 0] + desired
+
+    remembered = fitting._remembered(unlikely)
+    one, other = np.array([[1, 2]], np.int16), np.array([[3, 2]], np.int16)
+    desired = np.array([1])
+    for levels in (one, other, one.copy(), other):
+        assert remembered(levels, desired).tolist() == [levels[0, 0] + 1]
+    assert remembered(one, np.array([0])).tolist() == [1]
+    assert len(asked) == 3
 
 
 # What is learned from what
@@ -306,7 +373,7 @@ def expected_income(counterer: Counterer, desired: int) -> np.ndarray:
     return law[:, start : start + size] @ np.arange(size)
 
 
-def test_of_three_classes_the_one_that_is_desired_leads_the_networks(taught, monkeypatch):
+def test_of_three_classes_the_one_that_is_desired_leads_the_networks(monkeypatch):
     tried = script_prices(monkeypatch, worth_up_to(HALF_CANDIDATES[1], FULL_CANDIDATES[1]))
     recipe = replace(QUICK, epochs=40, hidden=16, learning_rate=0.02)
     counterer, sentence = fit(recipe, Three(classes=("a", "b", "c")))
@@ -314,7 +381,6 @@ def test_of_three_classes_the_one_that_is_desired_leads_the_networks(taught, mon
     assert len(counterer.laws) == 3
     for network in (counterer.generator, counterer.selector):
         assert network[0].weight.shape[1] == counterer.encoder.width + 3
-    assert taught == [0.2]
     assert tried
     assert (expected_income(counterer, 2) > expected_income(counterer, 0) + 0.5).all()
 
@@ -389,37 +455,42 @@ def test_the_sentence_tells_what_taught_and_how_often_the_model_was_asked(way, s
 
 
 @pytest.mark.parametrize(
-    ("least", "lessons"),
-    [(0.1, [0.4, 0.2, 0.1]), (0.2, [0.4, 0.2, 0.1]), (0.4, [0.4, 0.2]), (0.8, [0.4, 0.8]), (1.6, [0.4, 0.8, 1.6])],
+    ("way", "sentence"),
+    [
+        (
+            "twin",
+            r"the model offers no gradient, so a twin taught, which learned its answers to \d+ proposals and decides "
+            r"as it does on \d+% of others: 3 epochs on proposals for 150 rows; dev loss .* at its best; proposals are "
+            r"tilted until \d+% of them should be valid; (\d+) model rows in all",
+        ),
+        (
+            "score",
+            r"the model offers no gradient, so its answers to proposals taught: 3 epochs on proposals for 10 rows; .*; "
+            r"(\d+) model rows in all",
+        ),
+    ],
 )
-@pytest.mark.parametrize("last", [AS_GOOD_AS_THAT, WORSE])
-def test_without_gradient_the_least_beta_that_is_good_enough_is_found_by_halving(
-    monkeypatch, taught, least, lessons, last
-):
-    betas = (0.1, 0.2, 0.4, 0.8, 1.6)
-    monkeypatch.setattr(fitting, "BETAS_ASKED", betas)
-    sets = {beta: AS_GOOD_AS_THAT if beta >= least else WORSE for beta in betas[:-1]}
-    script_sets(monkeypatch, {None: BEFORE, **sets, betas[-1]: last})
-    assert fit(replace(ASKING, epochs=1), Product())[0].recipe.beta == least
-    assert taught == lessons
+def test_the_sentence_tells_how_the_model_was_learned_to_be_foreseen(way, sentence):
+    counted = Counted(Product())
+    told = re.fullmatch(
+        sentence, fit_method(replace(ASKING, without_gradient=way), SCHEMA, counted, FIT, DEV, 0, None)[1]
+    )
+    assert told
+    assert int(told[1]) == counted.rows
 
 
-def test_without_gradient_sets_may_cost_a_little_more_as_questions_are_dear(monkeypatch):
-    assert fitting.AS_GOOD_ASKED > fitting.AS_GOOD
-    monkeypatch.setattr(fitting, "BETAS", (0.1, 0.3))
-    monkeypatch.setattr(fitting, "BETAS_ASKED", (0.1, 0.3))
-    monkeypatch.setattr(fitting, "AS_GOOD_ASKED", 0.015)
-    script_sets(monkeypatch, {None: BEFORE, 0.1: WORSE, 0.3: AS_GOOD_AS_THAT})
-    assert fit(replace(ASKING, epochs=1), Product())[0].recipe.beta == 0.1
-    assert fit(replace(ASKING, epochs=1))[0].recipe.beta == 0.3
+def test_answers_that_teach_foresight_are_no_more_than_allowed():
+    without = rows_asked(Recipe(select="first", model_rows=0))
+    taught = rows_asked(replace(ASKING, select="first", without_gradient="score"))
+    assert without + 300 < taught <= without + 600
 
 
-def test_with_the_first_ones_nothing_is_tried_and_the_least_beta_is_taken(taught, monkeypatch):
+def test_with_the_first_ones_nothing_is_tried_and_the_largest_share_is_taken(monkeypatch):
     tried = script_prices(monkeypatch, {})
     counterer, _ = fit(Recipe(epochs=1, hidden=8, select="first"))
-    assert (taught, tried, counterer.recipe.beta) == ([0.2], [], 0.2)
+    assert (tried, counterer.recipe.share) == ([], fitting.SHARES[0])
     assert (counterer.balance, counterer.dial) == (fitting.FIRST_BALANCE, Dial())
-    assert fit(Recipe(select="first"), Product())[1].startswith("the model offers no gradient")
+    assert fit(Recipe(select="first", epochs=1), Product())[1].startswith("the model offers no gradient")
 
 
 def test_sets_are_chosen_by_the_strategy_asked_for():
@@ -491,14 +562,14 @@ def test_rows_that_a_standing_limit_forces_to_change_are_not_learned_from(monkey
     monkeypatch.setattr(
         fitting._Lesson, "_movable", lambda self, question: learned.append(movable(self, question)) or learned[-1]
     )
-    counterer, sentence = fit_method(Recipe(select="first", epochs=1, hidden=2), schema, Additive(), FIT, DEV, 0, None)
+    counterer, sentence = fit_method(replace(QUICK, select="first", epochs=1), schema, Additive(), FIT, DEV, 0, None)
     stayed = [(FIT[:, 2] > 0).sum(), (DEV[:, 2] > 0).sum()]
     assert [len(question) for question in learned] == stayed
     assert counterer.generator
     assert sentence.startswith(f"1 epochs on {stayed[0]} rows with ")
 
 
-@pytest.mark.parametrize("recipe", [Recipe(select="first", epochs=1, hidden=2), Recipe(epochs=1, hidden=2)])
+@pytest.mark.parametrize("recipe", [replace(QUICK, select="first"), QUICK])
 def test_where_a_standing_limit_forces_every_row_to_change_nothing_is_learned(recipe):
     schema = replace(SCHEMA, limits=Limits(where=["income > was.income"]))
     counterer, sentence = fit_method(recipe, schema, Additive(), FIT, DEV, 0, None)

@@ -359,7 +359,8 @@ def test_another_seed_gives_another_answer(german, explainer, found):
 
 def test_the_seed_of_fit_decides_the_explainer(german, model):
     def laws(seed):
-        generator = QUICK.fit(german.train[:100], model, german.schema, seed=seed).bundle.counterer.generator
+        method = replace(QUICK, beta=0.2)
+        generator = method.fit(german.train[:100], model, german.schema, seed=seed).bundle.counterer.generator
         return [layer.weight.tobytes() for layer in generator]
 
     assert laws(1) == laws(1)
@@ -461,7 +462,7 @@ three_classes.classes = ("low", "middle", "high")
 
 def test_a_model_of_three_classes_is_asked_for_one_for_any_of_some_or_for_any_other():
     explainer = QUICK.fit(people(), three_classes, PEOPLE)
-    assert explainer.training.startswith("2 epochs on 64 rows with β = 0.2; ")
+    assert explainer.training.startswith("3 epochs on proposals for 64 rows; ")
     now = three_classes(people(30)).argmax(axis=1)
     assert set(now) == {0, 1, 2}
     other = explainer.explain(people(30), 3, tries=2000).to_frame()
@@ -635,8 +636,10 @@ def test_progress_tells_epochs_and_rows(german, model, monkeypatch):
     monkeypatch.setattr(release_stage, "BLOCK", 20)
     epochs, rows = [], []
     explainer = QUICK.fit(german.train[:60], model, german.schema, progress=lambda *done: epochs.append(done))
+    assert epochs == [(1, 1)]  # what each level adds to such a model is known at once
+    replace(QUICK, beta=0.2).fit(german.train[:60], model, german.schema, progress=lambda *done: epochs.append(done))
+    assert epochs[1:] == [(1, 2), (2, 2)]
     explainer.explain(german.test[:10], 5, progress=lambda *done: rows.append(done))
-    assert epochs == [(1, 2), (2, 2)]
     assert rows == [(4, 10), (8, 10), (10, 10)]
 
 
@@ -756,16 +759,16 @@ def test_a_plain_function_is_learned_from_by_a_twin_or_not_at_all_and_the_explai
 
     by_twin, untaught = (replace(QUICK, model_rows=rows).fit(people(), bent, PEOPLE) for rows in (500, 0))
     assert by_twin.training.startswith("the model offers no gradient, so a twin taught, which learned its answers to ")
-    assert by_twin.bundle.counterer.generator
+    assert by_twin.bundle.counterer.foresight
     assert by_twin.bundle.notes["model_rows"] > untaught.bundle.notes["model_rows"]
     assert untaught.training == (
         "the model offers no gradient, so proposals follow the reference law alone; every one is judged"
     )
-    assert untaught.bundle.counterer.generator == untaught.bundle.counterer.selector == ()
+    assert untaught.bundle.counterer.foresight is None
     for explainer in (by_twin, untaught):
         long = explainer.explain(people(20), 5).to_frame()
         assert ((bent(long) > 0.5) == (long["prediction"] == 1)).all()
-    assert clerk.training.startswith("2 epochs on 64 rows")
+    assert clerk.training.startswith("the model's log-odds are a sum over the features")
 
 
 def test_without_learning_every_allowed_combination_is_reached():
@@ -897,7 +900,7 @@ def test_the_selector_can_be_learned_constant_or_absent(german, model):
     rows = german.test[:15]
 
     def fit(**settings):
-        method = L2C(epochs=1, select="first", plausibility=0.0, **settings)
+        method = L2C(epochs=1, beta=0.2, select="first", plausibility=0.0, **settings)
         explainer = method.fit(german.train, model, german.schema)
         return explainer.bundle.counterer.selector, changes(german.schema, rows, explainer.explain(rows, 10).to_frame())
 
@@ -911,7 +914,7 @@ def test_the_selector_can_be_learned_constant_or_absent(german, model):
 
 def test_networks_can_see_numbers_by_value_instead_of_by_level(german, model):
     by_value, by_level = (
-        L2C(epochs=2, inputs=inputs, select="first").fit(german.train, model, german.schema)
+        L2C(epochs=2, beta=0.2, inputs=inputs, select="first").fit(german.train, model, german.schema)
         for inputs in ("values", "levels")
     )
     widths = [explainer.bundle.counterer.generator[0].weight.shape[1] for explainer in (by_value, by_level)]

@@ -15,6 +15,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import l2c
+from l2c.adapters.models import frame_model
 from l2c.app import cli
 from l2c.core.goal import Goal
 from l2c.errors import InputError, OtherModelError
@@ -199,3 +200,10 @@ def test_on_the_command_line_the_range_is_two_numbers(tmp_path, monkeypatch, cap
     run(*asked, "--desired-range", "150", "170")
     assert pd.read_parquet("found.parquet").query("rank > 0")["prediction"].between(150, 170).all()
     assert "still hold" in run("recheck", "found.parquet", *model)
+
+
+def test_numbers_that_are_predicted_in_pieces_are_the_same(explainer, monkeypatch):
+    expected = explainer.explain(TEST[:20], 5)
+    monkeypatch.setattr(frame_model, "TOGETHER", 9)
+    # A product of matrices may round otherwise in another batch.
+    pd.testing.assert_frame_equal(explainer.explain(TEST[:20], 5).to_frame(), expected.to_frame(), rtol=1e-9)

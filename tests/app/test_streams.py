@@ -61,6 +61,20 @@ def test_a_stream_gives_the_answers_of_one_call(source, whole, tmp_path):
     assert all(total >= done for done, total in seen)
 
 
+def test_no_more_is_done_than_there_is_also_where_the_last_line_is_not_ended(tmp_path):
+    path, seen = tmp_path / "rows.csv", []
+    path.write_text(ROWS[:9].to_csv(index=False).rstrip("\n"))
+    desk().explain_stream(path, tmp_path / "found", chunk=4, progress=lambda *told: seen.append(told), **ASKED)
+    assert seen == [(4, 8), (8, 8), (9, 9)]
+
+
+def test_frames_as_they_come_tell_only_how_many_are_done(tmp_path):
+    seen = []
+    frames = (ROWS[start : start + 4] for start in (0, 4))
+    desk().explain_stream(frames, tmp_path / "found", progress=lambda *told: seen.append(told), **ASKED)
+    assert seen == [(4, 4), (8, 8)]
+
+
 def test_any_tool_reads_the_folder_as_one_table(whole, tmp_path):
     desk().explain_stream([ROWS[:20], ROWS[20:]], tmp_path / "found.parquet", **ASKED)
     table = pd.read_parquet(tmp_path / "found.parquet")

@@ -11,6 +11,7 @@ import pytest
 
 import l2c
 from l2c import L2C
+from l2c.adapters.models import frame_model
 from l2c.core.blackbox import BlackBox
 from l2c.core.types import Cells, Probabilities
 from loans import WIDE, applicants, desk, granted, twisted, wide_desk, wide_rows
@@ -149,17 +150,52 @@ def test_memory_grows_with_what_is_released_and_not_with_what_is_tried(rows):
     assert len(found) == 10 * sum(outcome.status == "found" for outcome in found.outcomes)
 
 
-def test_a_stream_needs_no_more_memory_for_more_rows(tmp_path):
-    def peak(chunks: int) -> int:
-        frames = (applicants(200, seed=seed) for seed in range(chunks))
+def test_pools_are_kept_for_no_more_rows_than_are_searched_at_once(monkeypatch):
+    explainer = seen()
+    monkeypatch.setattr(l2c.release.search, "BLOCK", 20 * 1000)
+
+    def peak(rows: int) -> int:
+        people = applicants(rows, seed=3)
         tracemalloc.start()
-        seen().explain_stream(frames, tmp_path / f"found{chunks}", n=3, chunk=200, select="first", reasons=False)
+        explainer.explain(people, 5, pool=1000, plausibility=0.0, reasons=False)
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most
 
-    peak(1)
-    few, many = peak(2), peak(10)
+    peak(20)
+    # A pool of 1,000 takes 2 bytes a level and 25 for each of its members; of a row, what remains is its answer.
+    pool = 1000 * (2 * len(explainer.layout.axes) + 25)
+    assert peak(320) - peak(80) < 0.25 * (320 - 80) * pool
+
+
+def test_a_model_is_asked_about_pieces_of_what_does_not_fit_and_nothing_changes(monkeypatch):
+    rows, heights, answer = applicants(30, seed=2), [], desk().blackbox.answer
+
+    def watched(frame):
+        heights.append(len(frame))
+        return answer(frame)
+
+    explainer = replace(desk(), blackbox=replace(desk().blackbox, answer=watched))
+    expected = desk().explain(rows, 6, reasons=False)
+    monkeypatch.setattr(frame_model, "TOGETHER", 7)
+    found = explainer.explain(rows, 6, reasons=False)
+    assert max(heights) == 7
+    assert found.to_frame().equals(expected.to_frame())
+    assert found.outcomes == expected.outcomes
+
+
+def test_a_stream_needs_no_more_memory_for_more_rows(tmp_path):
+    def peak(chunks: int, name: str) -> int:
+        frames = (applicants(40, seed=seed) for seed in range(chunks))
+        tracemalloc.start()
+        seen().explain_stream(frames, tmp_path / name, n=3, chunk=40, select="first", reasons=False)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    # All that these rows need is loaded, and compiled, before it is measured.
+    peak(10, "warm")
+    few, many = peak(2, "few"), peak(10, "many")
     assert many < 1.3 * few
 
 

@@ -10,6 +10,7 @@ import torch
 
 from engine.test_score import LAYOUT, QUICK, RULED, Trees, World
 from l2c.engine import distil as distilling
+from l2c.engine.adam import Adam
 from l2c.engine.distil import Twin, distil
 from l2c.engine.learn import learn
 
@@ -152,8 +153,8 @@ def test_distilling_leaves_the_global_random_state_and_the_threads_alone():
 def test_few_answers_are_gone_over_so_many_times_and_many_take_so_many_steps(monkeypatch, rows, steps):
     """Nine tenths of the answers are learned from: 86 and 864, a hundred times, by 512 a step."""
     monkeypatch.setattr(distilling, "STEPS", 20 if rows > 1000 else 1500)
-    taken, step = [], torch.optim.Adam.step
-    monkeypatch.setattr(torch.optim.Adam, "step", lambda self: taken.append(self.param_groups[0]["lr"]) or step(self))
+    taken, descend = [], Adam.descend
+    monkeypatch.setattr(Adam, "descend", lambda self, loss, rate: taken.append(rate) or descend(self, loss, rate))
     twin_of(World.of(LAYOUT), rows)
     assert len(taken) == steps
     assert taken == pytest.approx([distilling.RATE * (1 - k / steps) for k in range(steps)])

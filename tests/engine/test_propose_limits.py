@@ -263,7 +263,7 @@ def test_a_step_up_that_costs_makes_the_steps_down_more_likely():
     dear = Layout(layout.schema.edit("f0", cost_up=2.0), layout.axes)
     cells = np.array([[2.0, 0.0]])
     local = [
-        untrained(each, Recipe(), question_for(each, cells)).local(question_for(each, cells))[0, :5]
+        untrained(each, Recipe(selector="constant"), question_for(each, cells)).local(question_for(each, cells))[0, :5]
         for each in (layout, dear)
     ]
     np.testing.assert_allclose(local[0], 0.2)

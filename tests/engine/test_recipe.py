@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from l2c.engine.recipe import BETAS, PAPER, Recipe
+from l2c.engine.recipe import PAPER, SHARES, Recipe, usual_pool
 from l2c.errors import InputError
 
 
@@ -28,6 +28,8 @@ def test_the_paper_preset_is_appendix_a_2():
         ({"hidden": 0}, "hidden must be above 0, not 0"),
         ({"alpha": -1.0}, "alpha must be at least 0, not -1.0"),
         ({"beta": -0.1}, "beta must be at least 0, not -0.1"),
+        ({"share": 1.0}, "share must be at least 0 and below 1, or None, not 1.0"),
+        ({"share": -0.1}, "share must be at least 0 and below 1, or None, not -0.1"),
         ({"epochs": -1}, "epochs must be at least 0, not -1"),
         ({"epsilon": 1.0}, "epsilon must be at least 0 and below 1, not 1.0"),
         ({"epsilon": -0.1}, "epsilon must be at least 0 and below 1, not -0.1"),
@@ -59,17 +61,21 @@ def test_all_wrong_settings_are_listed_at_once():
 def test_the_ends_of_the_bounds_are_inside():
     Recipe(
         alpha=0.0, beta=0.0, epochs=0, steps=0, epsilon=0.0, selection=1.0, reference_selection=1.0, patience=1, pool=1,
-        plausibility=0.0,
+        plausibility=0.0, share=0.0,
     )  # fmt: skip
     Recipe(plausibility=1.0)
 
 
 def test_what_may_be_left_open_is_refused_only_where_it_is_given():
-    Recipe(beta=None, steps=None, patience=None, pool=None)
+    Recipe(share=None, beta=None, steps=None, patience=None, pool=None)
     with pytest.raises(TypeError):
         Recipe(alpha=None)
 
 
-def test_the_weights_to_choose_from_rise():
-    assert list(BETAS) == sorted(set(BETAS))
-    assert BETAS[0] > 0
+def test_the_shares_to_choose_from_fall():
+    assert list(SHARES) == sorted(set(SHARES), reverse=True)
+    assert all(0 < share < 1 for share in SHARES)
+
+
+def test_a_pool_is_ten_for_each_one_asked_and_two_hundred_at_least():
+    assert [usual_pool(n) for n in (1, 20, 21, 100)] == [200, 200, 210, 1000]

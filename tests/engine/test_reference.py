@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 from math import exp, log
 
@@ -11,7 +12,7 @@ import pytest
 from l2c.core.feature import Feature
 from l2c.core.layout import Axis, Layout
 from l2c.core.schema import Schema
-from l2c.engine import reference
+from l2c.engine import likeness
 from l2c.engine.reference import NARROWNESS, SHRINKAGE, ReferenceLaw, fit_reference, from_arrays, to_arrays
 from laws import SIZES, dependent_rows, layout_of, log_likelihood
 
@@ -102,6 +103,28 @@ def test_likeness_is_the_expected_likeness_of_someone_drawn_from_the_law(rows, n
         assert found == pytest.approx(log(probability @ np.array(alike)))
 
 
+@pytest.mark.parametrize("room", [0, 5, 30, 100])
+def test_likeness_is_the_same_however_much_of_it_is_summed_beforehand(rows, room, monkeypatch):
+    law = fit_reference(layout_of(SIZES), rows)
+    monkeypatch.setattr(likeness, "TABLED", room)
+    less = replace(law)
+    all_, some = (sum(len(node.branches) for node in one.trunk.nodes) for one in (law, less))
+    assert some > all_ == 1
+    assert less.log_likeness(rows) == pytest.approx(law.log_likeness(rows), rel=1e-12)
+
+
+def test_what_is_summed_beforehand_of_many_features_stays_small():
+    features = 500
+    table, alike = np.full((2, 2), 0.5), np.array([[1.0, 0.25], [0.25, 1.0]])
+    star = ReferenceLaw(
+        np.arange(features), np.minimum(np.arange(features) - 1, 0), (table[:1], *[table] * (features - 1)),
+        (alike,) * features, 0.0, 1.0,
+    )  # fmt: skip
+    told = [branch.told.size for node in star.trunk.nodes for branch in node.branches]
+    assert max(told) <= likeness.ALL_TABLED // features
+    assert sum(told) <= likeness.ALL_TABLED
+
+
 def with_bins() -> Layout:
     """Return a layout of the same sizes; its first and third features are numbers, the third may be missing."""
     plain = layout_of(SIZES)
@@ -118,7 +141,7 @@ def with_bins() -> Layout:
 def test_a_rows_likeness_has_the_same_bits_in_any_batch(rows, monkeypatch):
     law = fit_reference(layout_of(SIZES), rows)
     whole = law.log_likeness(rows)
-    monkeypatch.setattr(reference, "BLOCK", 7)
+    monkeypatch.setattr(likeness, "BLOCK", 7)
     assert (law.log_likeness(rows) == whole).all()
     assert (law.log_likeness(rows[:3]) == whole[:3]).all()
     assert law.log_likeness(rows[:0]).shape == (0,)

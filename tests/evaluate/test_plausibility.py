@@ -12,7 +12,8 @@ from l2c.core.explanation import Released
 from l2c.core.feature import Feature
 from l2c.core.types import Cells
 from l2c.evaluate import plausibility as module
-from l2c.evaluate.plausibility import Gower, Plausibility, Reference, plausibility
+from l2c.evaluate.plausibility import Gower, Plausibility, Reference, plausibilities, plausibility
+from l2c.release.ranking import only
 
 SIZE = Feature(name="size", kind="numeric", missing=True)
 JOB = Feature(name="job", kind="categorical", levels=("a", "b", "c"), missing=True)
@@ -96,6 +97,16 @@ def assert_agree(measured: Plausibility, expected: Plausibility) -> None:
 def test_every_part_is_that_of_comparing_all_pairs(released: Released, seed: int) -> None:
     reference = random_reference(np.random.default_rng(seed), released)
     assert_agree(plausibility(released, reference), slow_plausibility(released, reference))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_several_releases_measured_at_once_are_each_as_if_alone(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    whole = random_release(seed, inputs=8, asked=6)
+    parts = [only(whole, np.isin(whole.row, rows)) for rows in ([0, 1, 2, 3], [2, 3, 4, 5, 6], [])]
+    reference = random_reference(rng, whole)
+    for measured, one in zip(plausibilities([whole, *parts], reference), [whole, *parts], strict=True):
+        assert_agree(measured, slow_plausibility(one, reference))
 
 
 @pytest.mark.parametrize("few", [0, 2, 100])

@@ -121,6 +121,7 @@ def released(
     selection: Selection = ANY,
     patience: int | None = None,
     expired: Callable[[], bool] = lambda: False,
+    at_once: bool = False,
 ) -> Released:
     pools = look(
         question,
@@ -131,7 +132,9 @@ def released(
         pool=pool or asked,
         enough=asked,
         budget=Budget(tries, patience, expired),
+        at_once=(asked, selection) if at_once else None,
     )
+    assert bool(pools.searches) != at_once
     return pools.release(asked, selection)
 
 
@@ -234,6 +237,18 @@ def test_the_block_size_changes_nothing(monkeypatch, block):
     assert {outcome.status for outcome in in_one.outcomes} >= {"found", "partial"}
     monkeypatch.setattr(stage, "BLOCK", block)
     assert same_release(released(layout, question, model, asked=6, tries=200, epsilon=0.1), in_one)
+
+
+def test_sets_that_are_chosen_as_each_chunk_ends_are_the_same(monkeypatch):
+    layout, rng = small_layout(), np.random.default_rng(1)
+    question = random_question(layout, 40, rng, decode="median")
+    model = Weighing(np.array([0.05, -0.01, 0.5, 0.5, 1.0]), 3.0)
+    monkeypatch.setattr(stage, "BLOCK", 64)
+    for selection in (ANY, Selection(1.0, 1.75)):
+        asked = {"asked": 4, "tries": 200, "pool": 12, "selection": selection}
+        in_the_end = released(layout, question, model, **asked)
+        assert {outcome.status for outcome in in_the_end.outcomes} >= {"found", "partial"}
+        assert same_release(released(layout, question, model, at_once=True, **asked), in_the_end)
 
 
 @given(layouts(hows=HOWS, costs=True), SEEDS)
@@ -583,7 +598,7 @@ def test_the_set_of_a_row_is_what_selection_chooses_from_its_first_valid_ones(se
         worth = selection.sparsity * (pool == own).mean(axis=1)
         if selection.unlikely:
             worth = worth - selection.unlikeliness * strange(pool, question.desired[[row] * len(pool)])
-        order = choose(pool[None], np.ones((1, len(pool)), bool), worth[None], 4, selection.distance)[0]
+        order = choose(pool, np.arange(len(pool))[None], worth[None], 4, selection.distance)[0]
         chosen = pool[order[order >= 0]]
         assert found.levels[found.row == row].tolist() == chosen.tolist()
         assert found.rank[found.row == row].tolist() == list(range(1, len(chosen) + 1))

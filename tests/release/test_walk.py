@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
@@ -20,7 +22,7 @@ from l2c.core.limits import Limits
 from l2c.core.method import Question
 from l2c.engine import drawing
 from l2c.release import by_level, search, sift, walk
-from l2c.release.search import Budget, joined
+from l2c.release.search import Budget, Kept, joined
 from loans import SCHEMA, applicants, score, wide_rows
 
 pytestmark = pytest.mark.skipif(not compiles(), reason="numba is not installed")
@@ -97,6 +99,14 @@ def in_stages(*given, **asked):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "compiles", lambda: False)
         return list(searched(*given, **asked))
+
+
+@contextmanager
+def as_python() -> Iterator[None]:
+    """Let the loops of a walk run as the Python that they are."""
+    with uncompiled(walk, by_level, sift, drawing), np.errstate(over="ignore"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "walked", walk.walked)
+        yield
 
 
 BUDGETS = {"plenty": Budget(2000), "patient": Budget(2000, 45, acceptance=0.4), "scarce": Budget(20, acceptance=0.7)}
@@ -182,18 +192,49 @@ def test_thresholds_and_margins_count(widths, threshold):
 def test_the_loops_are_the_python_that_they_are(widths, dial):
     given = (explainer(*widths), applicants(3, seed=5), dial)
     walking = list(searched(*given, budget=Budget(200)))
-    with uncompiled(walk, by_level, sift, drawing), np.errstate(over="ignore"):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "walked", walk.walked)
-            plain = list(searched(*given, budget=Budget(200)))
+    with as_python():
+        plain = list(searched(*given, budget=Budget(200)))
     check_same(walking, plain)
 
 
 def test_pools_and_tables_grow_as_needed():
     rows = wide_rows(1, 3)
     given = (hard_to_reach(), rows, 0.0)
-    with uncompiled(walk, by_level, sift, drawing), np.errstate(over="ignore"):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "walked", walk.walked)
-            plain = list(searched(*given, pool=20, budget=Budget(1500)))
+    with as_python():
+        plain = list(searched(*given, pool=20, budget=Budget(1500)))
     check_same(plain, in_stages(*given, pool=20, budget=Budget(1500)))
+
+
+def test_parts_are_joined_row_by_row_and_in_their_order():
+    rng = np.random.default_rng(0)
+    parts = []
+    for size in (50, 0, 7, 20):
+        row = np.sort(rng.integers(0, 9, size))
+        levels = rng.integers(0, 4, (size, 3)).astype(np.int16)
+        parts.append(Kept(row, levels, None, rng.random(size), rng.integers(0, 2, size), rng.random(size) < 0.5))
+    whole = joined(parts, 3)
+    order = np.argsort(np.concatenate([part.row for part in parts]), kind="stable")
+    for name in ("row", "levels", "chance", "label", "second"):
+        expected = np.concatenate([getattr(part, name) for part in parts])[order]
+        np.testing.assert_array_equal(getattr(whole, name), expected)
+    with uncompiled(search):
+        np.testing.assert_array_equal(joined(parts, 3).levels, whole.levels)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "compiles", lambda: False)
+        np.testing.assert_array_equal(joined(parts, 3).levels, whole.levels)
+    assert len(joined([parts[1], parts[1]], 3).row) == 0
+
+
+def test_some_are_kept_in_place():
+    rng = np.random.default_rng(1)
+    which = rng.random(40) < 0.6
+    of = Kept(
+        np.arange(40), rng.integers(0, 4, (40, 3)).astype(np.int16), None, rng.random(40), np.zeros(40, np.int64), which
+    )
+    expected = of.take(np.flatnonzero(which))
+    again = replace(of, **{name: getattr(of, name).copy() for name in ("row", "levels", "chance", "label", "second")})
+    with uncompiled(search):
+        plain = again.of(which.copy())
+    for some in (of.of(which.copy()), plain):
+        for name in ("row", "levels", "chance", "label", "second"):
+            np.testing.assert_array_equal(getattr(some, name), getattr(expected, name))

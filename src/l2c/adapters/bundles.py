@@ -34,6 +34,7 @@ from l2c.core.layout import Layout
 from l2c.engine import reference
 from l2c.engine.dial import Dial
 from l2c.engine.encode import Encoder
+from l2c.engine.foresight import arrays_of, foresight_of
 from l2c.engine.networks import from_arrays, to_arrays
 from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
@@ -129,6 +130,7 @@ def _contents(bundle: Bundle) -> dict[str, bytes]:
     arrays = {
         **to_arrays("generator", counterer.generator),
         **to_arrays("selector", counterer.selector),
+        **arrays_of(counterer.foresight),
         "encoder.mean": counterer.encoder.mean,
         "encoder.scale": counterer.encoder.scale,
         "selection": np.array([counterer.balance, counterer.dial.half, counterer.dial.full]),
@@ -163,7 +165,8 @@ def _assembled(manifest: Mapping[str, Any], contents: Mapping[str, bytes]) -> Bu
     networks = from_arrays("generator", arrays), from_arrays("selector", arrays)
     balance, half, full = arrays["selection"].tolist()
     laws = tuple(reference.from_arrays(f"law.{index}", arrays) for index in range(len(mark.classes)))
-    counterer = Counterer(layout, recipe, encoder, *networks, laws, balance, Dial(half, full))
+    foresight = foresight_of(arrays, encoder)
+    counterer = Counterer(layout, recipe, encoder, *networks, laws, balance, Dial(half, full), foresight)
     return Bundle(counterer, mark, manifest["notes"], _secret(contents.get(SECRET)), manifest.get("release", "values"))
 
 

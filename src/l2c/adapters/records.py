@@ -6,6 +6,7 @@ metadata carries the schema, the levels with their edges, the model's mark, the 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -115,7 +116,9 @@ def write(
     }
     table = table.replace_schema_metadata({KEY: seal(KIND, metadata).encode()})
     with frames.replacing(path) as draft:
-        pq.write_table(table, draft, compression="zstd", write_page_checksum=True)
+        # Rows stand in order, so that only their places tell a reader what it may pass over.
+        placed = [own[name] for name in ("row", "rank")]
+        pq.write_table(table, draft, compression="zstd", write_page_checksum=True, write_statistics=placed)
 
 
 def read(path: Path) -> Record:
@@ -293,43 +296,65 @@ def _cells(frame: Any, layout: Layout) -> Cells:
 
 def _bookkeeping(released: Released, index: Sequence[object] | None, first: int) -> dict[str, pa.Array]:
     """Return the columns beside the features, input rows first."""
-    people, found = len(released.factual), len(released.row)
-    nothing = [None] * found
+    people, found, outcomes = len(released.factual), len(released.row), released.outcomes
+    rows, goal = _rows(released), released.goal
     columns: dict[str, pa.Array] = {
-        "row": pa.array(_rows(released) + first),
+        "row": pa.array(rows + first),
         "rank": pa.array(np.concatenate([np.zeros(people, dtype=np.int64), released.rank])),
     }
     if index is not None:
-        columns["index"] = _row_labels([*index, *(index[row] for row in released.row)])
-    wanted, goal = released.desired[released.row], released.goal
-    reasons = [outcome.reason and json.dumps(outcome.reason.to_dict()) for outcome in released.outcomes]
+        columns["index"] = _row_labels(index).take(pa.array(rows))
+    reasons = [outcome.reason and json.dumps(outcome.reason.to_dict()) for outcome in outcomes]
     if released.share_valid is not None:
-        columns["share_valid"] = pa.array([*([None] * people), *released.share_valid], pa.float64())
+        columns["share_valid"] = _of_found(people, released.share_valid)
     return columns | {
         "prediction": _predictions(released),
-        "cost": pa.array([*([None] * people), *released.cost], pa.float64()),
-        "reason": pa.array([*reasons, *nothing], pa.string()),
-        "accepted": pa.array([*(json.dumps(np.flatnonzero(row).tolist()) for row in goal.accepted), *nothing]),
-        "low": pa.array([*_known(goal.low), *nothing], pa.float64()),
-        "high": pa.array([*_known(goal.high), *nothing], pa.float64()),
-        "probability": pa.array([*([None] * people), *released.chance], pa.float64()),
-        "status": pa.array([*(outcome.status for outcome in released.outcomes), *nothing], pa.string()),
-        "sentence": pa.array([*(outcome.sentence for outcome in released.outcomes), *nothing], pa.string()),
-        "tries": pa.array([*(outcome.tries for outcome in released.outcomes), *nothing], pa.int64()),
-        "valid": pa.array([*(outcome.valid for outcome in released.outcomes), *nothing], pa.int64()),
-        "desired": pa.array([*_labels(released.classes, released.desired), *_labels(released.classes, wanted)]),
+        "cost": _of_found(people, released.cost),
+        "reason": _of_people(pa.array(reasons, pa.string()), found),
+        "accepted": _of_people(_accepted(goal), found),
+        "low": _of_people(_known(goal.low), found),
+        "high": _of_people(_known(goal.high), found),
+        "probability": _of_found(people, released.chance),
+        "status": _of_people(pa.array([outcome.status for outcome in outcomes], pa.string()), found),
+        "sentence": _of_people(pa.array([outcome.sentence for outcome in outcomes], pa.string()), found),
+        "tries": _of_people(pa.array([outcome.tries for outcome in outcomes], pa.int64()), found),
+        "valid": _of_people(pa.array([outcome.valid for outcome in outcomes], pa.int64()), found),
+        "desired": _class_labels(released.classes, released.desired[rows]),
     }
+
+
+def _of_people(values: pa.Array, found: int) -> pa.Array:
+    """Return a column that tells of the input rows alone."""
+    return pa.concat_arrays([values, pa.nulls(found, values.type)])
+
+
+def _of_found(people: int, values: np.ndarray) -> pa.Array:
+    """Return a column that tells of the counterfactuals alone."""
+    return pa.concat_arrays([pa.nulls(people, pa.float64()), pa.array(values, pa.float64())])
+
+
+def _accepted(goal: Goal) -> pa.Array:
+    """Return the classes that each row's goal accepts, as JSON; most rows accept the same ones."""
+    different, which = np.unique(goal.accepted, axis=0, return_inverse=True)
+    texts = pa.array([json.dumps(np.flatnonzero(row).tolist()) for row in different], pa.string())
+    return texts.take(pa.array(which.reshape(-1)))
 
 
 def _predictions(released: Released) -> pa.Array:
     """Return what the model says of input rows and counterfactuals: a class, or a number."""
     if released.measured is not None:
-        return pa.array([*_known(released.measured.before), *_known(released.measured.after)], pa.float64())
-    return pa.array([*_labels(released.classes, released.current), *_labels(released.classes, released.predicted)])
+        return _known(np.concatenate([released.measured.before, released.measured.after]))
+    return _class_labels(released.classes, np.concatenate([released.current, released.predicted]))
 
 
-def _known(numbers: np.ndarray) -> list[float | None]:
-    return [None if np.isnan(number) else float(number) for number in numbers]
+def _known(numbers: np.ndarray) -> pa.Array:
+    """Return numbers as Arrow, NaN as missing."""
+    return pa.array(numbers, pa.float64(), from_pandas=True)
+
+
+def _class_labels(classes: tuple[Label, ...], indices: np.ndarray) -> pa.Array:
+    """Return the labels of classes that are given by index, -1 as missing."""
+    return pa.array(list(classes)).take(pa.array(indices, mask=indices < 0))
 
 
 def _row_labels(labels: Sequence[object]) -> pa.Array:
@@ -367,13 +392,14 @@ def _indices(classes: tuple[Label, ...], labels: Sequence[Label | None]) -> np.n
 
 def _digest(table: pa.Table) -> str:
     """Return the hash of what a table says, however it is encoded: Parquet itself does not guard all its bytes."""
-    parts = []
+    told = hashlib.sha256()
     for name in table.column_names:
         values = decoded(whole(table.column(name)))
         values = values.cast(_COMMON[kind], safe=False) if (kind := family(values)) else values
-        said = pa.record_batch([values.drop_null()], [name])
-        parts += [name.encode(), values.is_valid().to_numpy(zero_copy_only=False).tobytes(), said.serialize()]
-    return sha256(b"".join(parts))
+        told.update(name.encode())
+        told.update(values.is_valid().to_numpy(zero_copy_only=False))
+        told.update(pa.record_batch([values.drop_null()], [name]).serialize())
+    return told.hexdigest()
 
 
 _COMMON = {"boolean": pa.uint8(), "integer": pa.int64(), "float": pa.float64(), "text": pa.large_string()}

@@ -154,15 +154,24 @@ def ask_ahead(
     either = [np.repeat(np.eye(2)[None, label], rows, axis=0) for label in range(2)]
     first = question(either[0], goals(either[0]))
     asked = [first, first.answered(either[1], goals(either[1]))]
-    source, everyone, nobody = draws(first), np.arange(rows), np.zeros(rows, dtype=np.int64)
-    drawn = [replace(source, question=one).propose(everyone, nobody, count) for one in asked]
-    cells = [values for levels in drawn for values in decoded(source, everyone, levels, others=others)]
+    sources, everyone, nobody = [draws(one) for one in asked], np.arange(rows), np.zeros(rows, dtype=np.int64)
+    drawn = [source.propose(everyone, nobody, count) for source in sources]
+    cells = [
+        values
+        for source, levels in zip(sources, drawn, strict=True)
+        for values in decoded(source, everyone, levels, others=others)
+    ]
     model = Remembering(blackbox)
     proba = model.proba(np.concatenate([first.cells, *cells]))[:rows]
     found = first.answered(proba, goals(proba))
+    # What is proposed hangs on what is desired, and on nothing else of the model's answer.
     meant = (found.desired != first.desired).astype(np.int64)
-    proposer = Drawn(replace(source, question=found), np.stack(drawn)[meant, everyone], model, others)
-    return Ahead(model, proba, found, proposer)
+    local, selection, levels = (
+        np.stack(parts)[meant, everyone]
+        for parts in ([one.local for one in sources], [one.selection for one in sources], drawn)
+    )
+    source = replace(sources[0], question=found, local=local, selection=selection)
+    return Ahead(model, proba, found, Drawn(source, levels, model, others))
 
 
 def decoded(draws: Draws, rows: np.ndarray, levels: Levels, *, others: bool) -> list[Cells]:

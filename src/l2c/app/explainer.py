@@ -23,7 +23,7 @@ from l2c.app.ahead import MOST, Ahead, as_many_as, ask_ahead
 from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
-from l2c.app.fitting import Progress, answers, pools_from, selection_of
+from l2c.app.fitting import Progress, answers, ease_of, pools_from, selection_of
 from l2c.app.gate import Gate
 from l2c.app.judging import Judges, Shown
 from l2c.app.people import People
@@ -46,7 +46,7 @@ from l2c.core.whole_bins import over_whole_bins
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError
 from l2c.release.boxes import share_valid
-from l2c.release.explain import TAKEN_BACK, Pools
+from l2c.release.explain import TAKEN_BACK, Pools, Sets
 from l2c.release.gather import with_unreadable
 from l2c.release.policy import Policy
 from l2c.release.ranking import only
@@ -398,9 +398,11 @@ class Explainer:
             question = self._question(cells, proba, goal, self.schema, request.limits(readable))
         # A solver settles some rows of a batch, and an interval release may not depend on the batch.
         sight = None if request.privacy.intervals else lambda: self._view(cells)
-        pools = self._pools(question, request, budget, policy, sight, progress, ahead=ahead)
-        counterer = self.bundle.counterer
-        released = pools.release(request.n, selection_of(counterer, request.select, request.plausibility))
+        sets = request.n, selection_of(self.bundle.counterer, request.select, request.plausibility)
+        pools = self._pools(
+            question, request, budget, policy, sight, progress, ahead=ahead, at_once=None if policy else sets
+        )
+        released = pools.release(*sets)
         if isinstance(self.blackbox, RangeModel):
             numbers = Measured(self.blackbox.prediction(cells), np.empty(len(released.row)))
             released = replace(released, measured=numbers)
@@ -448,9 +450,10 @@ class Explainer:
         if one_by_one or len(self.blackbox.classes) != 2 or not 0 < len(cells) * (1 + 4 * count) <= MOST:
             return None
         streams, limits = Streams.for_rows(cells, request.seed), request.limits(readable)
+        ease = ease_of(request.n, request.pool)
         return ask_ahead(
             self.blackbox,
-            lambda question: counterer.proposer(question, streams, request.plausibility),
+            lambda question: counterer.proposer(question, streams, request.plausibility, ease),
             lambda proba, goal: self._question(cells, proba, goal, self.schema, limits),
             lambda proba: request.goal(proba, readable, threshold_of(self.blackbox)),
             len(cells),
@@ -474,6 +477,7 @@ class Explainer:
         progress: Progress | None = None,
         enough: np.ndarray | None = None,
         ahead: Ahead | None = None,
+        at_once: Sets | None = None,
     ) -> Pools:
         return pools_from(
             self.bundle.counterer,
@@ -491,6 +495,7 @@ class Explainer:
             sight=sight,
             progress=progress,
             proposer=None if ahead is None else ahead.proposer,
+            at_once=at_once,
         )
 
     def _view(self, cells: Cells) -> View | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float64, Int64
 
 from l2c.adapters.models import DiscretisedModel, TorchModel, differentiable, own_layout
-from l2c.adapters.models.twins import twin_of
+from l2c.adapters.models.twins import twin_by_level, twin_of
 from l2c.adapters.models.watch import Hurried
 from l2c.core.blackbox import BlackBox, decide, threshold_of
 from l2c.core.goal import Goal
@@ -22,17 +22,19 @@ from l2c.core.schema import Schema
 from l2c.core.split import dev_rows
 from l2c.core.streams import Streams
 from l2c.core.twin import Twin
-from l2c.core.types import Cells, Label, Probabilities
+from l2c.core.types import Cells, Label, Levels, Mask, Probabilities
+from l2c.engine.decode import decode_levels
 from l2c.engine.dial import FULL_CANDIDATES, HALF_CANDIDATES, MIDDLE, RATE_AT_1, RATE_AT_HALF, Dial
 from l2c.engine.discretise import discretise
 from l2c.engine.encode import Encoder
+from l2c.engine.foresight import summed
 from l2c.engine.propose import Counterer
-from l2c.engine.recipe import BETAS, Recipe, Strategy
+from l2c.engine.recipe import SHARES, Recipe, Strategy, usual_pool
 from l2c.engine.reference import fit_reference
 from l2c.errors import DataError, MissingExtraError
-from l2c.evaluate.plausibility import Reference, plausibility
+from l2c.evaluate.plausibility import Reference, plausibilities
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
-from l2c.release.explain import Pools, look
+from l2c.release.explain import Pools, Sets, look
 from l2c.release.leads import in_blocks
 from l2c.release.policy import Policy
 from l2c.release.search import Banned, Budget, Manner
@@ -42,18 +44,17 @@ from l2c.release.settle import Sight
 Progress = Callable[[int, int], None]
 """Called with the work done and the work in all."""
 
+Unlikely = Callable[[Levels, Int64[np.ndarray, " n"]], Float64[np.ndarray, " n"]]
+"""From levels and desired classes to how unlikely each counterfactual is."""
+
 FIRST_BALANCE = 1.75
 """λ before any dev row was seen: sparsity is about a third larger than diversity."""
 
 TRIAL_ROWS, TRIAL_SET, TRIAL_POOL, TRIAL_PATIENCE = 64, 50, 500, 4
 """The dev rows on which settings are tried, the sets and pools for it, and draws for each place of a pool."""
 
-AS_GOOD = 0.003
-"""How much of the harmonic mean a learned law may cost, against a law that has learned nothing."""
-
-AS_GOOD_ASKED, BETAS_ASKED = 0.007, (0.2, 0.3, 0.5, 1.0, 2.0)
-"""The same, and the weights of breadth to choose from, for a model that offers no gradient: its proposals are judged by
-trees or a service, whose questions cost more than a little diversity is worth."""
+AS_GOOD = 0.006
+"""How much of the harmonic mean a tilted law may cost, against a law that has learned nothing."""
 
 
 @dataclass(slots=True, eq=False)
@@ -162,31 +163,43 @@ def fit_method(
     held_out = Answered.by(asked, dev)
     lesson = _lesson(recipe, even, asked, known, held_out, seed, progress)
     if recipe.select == "first":
-        beta = BETAS[0] if recipe.beta is None else recipe.beta
-        counterer, sentence = lesson.learn(beta) if lesson else (even, NO_GRADIENT)
-        return counterer, _with_total(sentence, lesson, asked)
+        counterer, sentence = lesson.learned() if lesson else (even, NO_GRADIENT)
+        counterer = _tilted(counterer, recipe.share or SHARES[0])
+        return counterer, _told(sentence, counterer, lesson)
     tried = held_out.take(np.sort(np.random.default_rng(seed).permutation(len(dev))[:TRIAL_ROWS]))
     # Without a gradient questions will be dear: a row that has enough looks no longer than `explain` would let it.
     patience = None if lesson and lesson.gradient else TRIAL_PATIENCE * TRIAL_POOL
     reference = Reference(fit, classes, dev, held_out.classes)
-    judge = lesson.judge if lesson else asked
-    # A network's twin is read from it and costs no question; any other would have to be measured.
-    twin = twin_of(asked.blackbox, layout) if judge is asked and isinstance(asked.blackbox, TorchModel) else None
+    judge, twin = (lesson.judge, lesson.twin) if lesson else (asked, None)
     trial = _Trial(judge, other_class(layout, tried, recipe.decode), reference, seed, patience, twin)
     even = trial.balanced(even)
     if lesson is None:
         return trial.dialled(even), NO_GRADIENT
-    counterer, sentence = _as_good_as_even(replace(lesson, even=even), trial)
-    return trial.dialled(counterer), _with_total(sentence, lesson, asked)
+    counterer, sentence = replace(lesson, even=even).learned()
+    share = recipe.share or trial.largest_share(even, counterer)
+    counterer = trial.dialled(trial.balanced(_tilted(counterer, share)))
+    return counterer, _told(sentence, counterer, lesson)
 
 
 UNLEARNED = "proposals follow the reference law alone; every one is judged"
 NO_GRADIENT = f"the model offers no gradient, so {UNLEARNED}"
+SUMMED = "the model's log-odds are a sum over the features, so what each level adds is known"
 
 
-def _with_total(sentence: str, lesson: _Lesson | None, asked: Counted) -> str:
-    """Return the sentence on training; where answers taught, with how many there were, trials on dev rows included."""
-    return sentence if lesson is None or lesson.gradient else f"{sentence}; {asked.rows} model rows in all"
+def _tilted(counterer: Counterer, share: float) -> Counterer:
+    """Return the method as it tilts to a share of valid proposals, if it foresees anything."""
+    if counterer.foresight is None:
+        return counterer
+    return replace(counterer, recipe=replace(counterer.recipe, share=share))
+
+
+def _told(sentence: str, counterer: Counterer, lesson: _Lesson | None) -> str:
+    """Return the whole sentence on training; where answers taught, with how many there were, dev trials included."""
+    if counterer.foresight is not None:
+        sentence += f"; proposals are tilted until {counterer.recipe.share:.0%} of them should be valid"
+    if lesson is not None and not lesson.gradient:
+        sentence += f"; {lesson.blackbox.rows} model rows in all"
+    return sentence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,11 +212,11 @@ class _Trial:
     seed: int
     patience: int | None = None
     twin: Twin | None = None
-    found: dict[tuple[int, float], tuple[Counterer, Pools]] = field(default_factory=dict)
+    found: dict[tuple[int, int, float | None, float], tuple[Counterer, Pools]] = field(default_factory=dict)
 
     def pools(self, counterer: Counterer, place: float) -> Pools:
-        """Return what is found for the rows at a place of the dial; the same networks are tried there once."""
-        key = id(counterer.generator), place
+        """Return what is found for the rows at a place of the dial; the same law is tried there once."""
+        key = id(counterer.generator), id(counterer.foresight), counterer.recipe.share, place
         if key not in self.found:
             pools = pools_from(
                 counterer, self.blackbox, self.question, pool=TRIAL_POOL, enough=TRIAL_SET, dial=place, seed=self.seed,
@@ -223,42 +236,76 @@ class _Trial:
         kept, apart = self.sets(counterer)
         return replace(counterer, balance=(kept / apart) ** 2) if kept and apart else counterer
 
+    def largest_share(self, even: Counterer, counterer: Counterer) -> float:
+        """Return the largest share of valid proposals with which sets are nearly as good as without learning.
+
+        The larger it is, the fewer questions to the model; too large, and sets lose diversity.
+        """
+        if counterer.foresight is None:
+            return 0.0
+        enough = (harmonic_mean(*self.sets(even)) or 0.0) - AS_GOOD
+
+        def as_good(share: float) -> bool:
+            return (harmonic_mean(*self.sets(_tilted(counterer, share))) or 0.0) >= enough
+
+        return next((share for share in SHARES if as_good(share)), SHARES[-1])
+
     def dialled(self, counterer: Counterer) -> Counterer:
         """Return the method with its dial settled: the weights whose sets are worth most at each place's rate."""
-        half = self._worth_most(counterer, MIDDLE, HALF_CANDIDATES, RATE_AT_HALF)
-        full = self._worth_most(counterer, 1.0, FULL_CANDIDATES, RATE_AT_1)
+        tried = [(MIDDLE, weight) for weight in HALF_CANDIDATES] + [(1.0, weight) for weight in FULL_CANDIDATES]
+        prices = dict(zip(tried, self._priced(counterer, tried), strict=True))
+        half = _worth_most(HALF_CANDIDATES, [prices[MIDDLE, weight] for weight in HALF_CANDIDATES], RATE_AT_HALF)
+        full = _worth_most(FULL_CANDIDATES, [prices[1.0, weight] for weight in FULL_CANDIDATES], RATE_AT_1)
         return replace(counterer, dial=Dial(half, full))
 
-    def _worth_most(self, counterer: Counterer, place: float, candidates: tuple[float, ...], rate: float) -> float:
-        """Return the weight that is worth most: plausibility less what its harmonic mean costs; of equals the last."""
-        pools = self.pools(counterer, place)
-        prices = [self._priced(counterer, pools, weight) for weight in candidates]
-        worth = [share * np.exp(rate * mean) for mean, share in prices]
-        return candidates[len(worth) - 1 - int(np.argmax(worth[::-1]))]
+    def _priced(self, counterer: Counterer, tried: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+        """Return the harmonic mean and the plausibility of sets, each at a place with a weight of unlikeliness."""
+        releases, unlikely = [], _remembered(counterer.unlikely)
+        for place, weight in tried:
+            weighing = replace(counterer, dial=Dial(weight, weight))
+            selection = replace(selection_of(weighing, "balanced", 1.0), unlikely=unlikely)
+            releases.append(self.pools(counterer, place).release(TRIAL_SET, selection))
+        means = [harmonic_mean(sparsity(released), diversity(released)) or 0.0 for released in releases]
+        shares = [measured.share or 0.0 for measured in plausibilities(releases, self.reference)]
+        return list(zip(means, shares, strict=True))
 
-    def _priced(self, counterer: Counterer, pools: Pools, weight: float) -> tuple[float, float]:
-        """Return the harmonic mean and the plausibility of sets chosen with a weight of unlikeliness."""
-        weighing = replace(counterer, dial=Dial(weight, weight))
-        released = pools.release(TRIAL_SET, selection_of(weighing, "balanced", 1.0))
-        share = plausibility(released, self.reference).share
-        return harmonic_mean(sparsity(released), diversity(released)) or 0.0, share or 0.0
+
+def _remembered(unlikely: Unlikely) -> Unlikely:
+    """Return the same function, which works out the same pool once."""
+    known: dict[tuple[bytes, bytes], Float64[np.ndarray, " n"]] = {}
+
+    def remembered(levels: Levels, desired: Int64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
+        key = levels.tobytes(), desired.tobytes()
+        if key not in known:
+            known[key] = unlikely(levels, desired)
+        return known[key]
+
+    return remembered
+
+
+def _worth_most(candidates: tuple[float, ...], prices: Sequence[tuple[float, float]], rate: float) -> float:
+    """Return the weight that is worth most: plausibility less what its harmonic mean costs; of equals the last."""
+    worth = [share * np.exp(rate * mean) for mean, share in prices]
+    return candidates[len(worth) - 1 - int(np.argmax(worth[::-1]))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lesson:
-    """All that training takes, but for the weight of breadth.
+    """All that learning takes.
 
     `model` is what gradients flow through; None where there is nothing of the kind, and answers alone must teach.
-    `judge` answers in trials: the model itself, or its twin, which costs nothing to ask.
+    `judge` answers in trials: the model itself, or a network that has learned its answers, which costs nothing to ask;
+    `twin` does so by level, where the model can be seen into.
     """
 
     recipe: Recipe
     even: Counterer
-    blackbox: BlackBox
+    blackbox: Counted
     fit: Question
     dev: Question
     model: Any
     judge: BlackBox
+    twin: Twin | None
     seed: int
     progress: Progress | None
     foreword: str = ""
@@ -268,26 +315,59 @@ class _Lesson:
         """Whether the model itself offers a gradient."""
         return not self.foreword
 
-    def learn(self, beta: float) -> tuple[Counterer, str]:
-        """Return the trained method and a sentence on its training."""
-        recipe, fit, dev = replace(self.recipe, beta=beta), self._movable(self.fit), self._movable(self.dev)
+    def learned(self) -> tuple[Counterer, str]:
+        """Return the method with what was learned, and a sentence on it."""
+        fit, dev, recipe = self._movable(self.fit), self._movable(self.dev), self.recipe
+        if recipe.beta is None and not (recipe.epochs and recipe.share != 0):
+            return self.even, f"nothing was to be learned, so {UNLEARNED}"
+        seen = None if self.twin is None else summed(self.twin)
+        if recipe.beta is None and seen is not None:
+            if self.progress:
+                self.progress(1, 1)
+            return replace(self.even, foresight=seen), SUMMED
         if not len(fit) or not len(dev):
             return self.even, f"the schema's limits let too few rows stay as they are, so {UNLEARNED}"
-        learned = self._learned(fit, dev, recipe)
+        return self._foreseen(fit, dev) if recipe.beta is None else self._trained(fit, dev, recipe.beta)
+
+    def _foreseen(self, fit: Question, dev: Question) -> tuple[Counterer, str]:
+        """Return the method with a foresight that answers to proposals taught."""
+        with _needs_torch():
+            from l2c.engine.learn_foresight import learn_foresight
+        asking = self.judge is self.blackbox and not self.gradient
+        most = self.recipe.model_rows if asking else None
+        taught = learn_foresight(fit, dev, self.even, self.recipe, self._valid, self.seed, self.progress, most)
+        sentence = (
+            f"{self.foreword}{taught.epochs} epochs on proposals for {taught.rows} rows; dev loss "
+            f"{taught.dev_losses[0]:.4f} before the last stage, {min(taught.dev_losses):.4f} at its best"
+        )
+        return replace(self.even, foresight=taught.foresight), sentence
+
+    def _valid(self, question: Question, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
+        """Return which proposals are valid."""
+        values = question.room.values
+        if self.twin is not None:
+            proba = self.twin.proba(self.twin.inputs(values), row, levels)
+        else:
+            proba = self.judge.proba(decode_levels(self.even.layout, levels, values, row))
+        return question.goal.take(row).reached(proba)
+
+    def _trained(self, fit: Question, dev: Question, beta: float) -> tuple[Counterer, str]:
+        """Return the method with trained networks G and S."""
+        learned = self._networks(fit, dev)
         best = int(np.argmin(learned.dev_losses))
         sentence = (
             f"{self.foreword}{len(learned.dev_losses) - 1} epochs on {len(fit)} rows with β = {beta:g}; dev loss "
             f"{learned.dev_losses[0]:.4f} before, {learned.dev_losses[best]:.4f} at its best, after epoch {best}"
         )
-        return replace(self.even, recipe=recipe, generator=learned.generator, selector=learned.selector), sentence
+        return replace(self.even, recipe=self.recipe, generator=learned.generator, selector=learned.selector), sentence
 
-    def _learned(self, fit: Question, dev: Question, recipe: Recipe) -> Any:
+    def _networks(self, fit: Question, dev: Question) -> Any:
         with _needs_torch():
             from l2c.engine.learn import learn
             from l2c.engine.score import learn_by_score
         if self.model is None:
-            return learn_by_score(fit, dev, self.even, recipe, self.blackbox, self.seed, self.progress)
-        return learn(fit, dev, self.even.encoder, recipe, self.model, self.seed, self.progress)
+            return learn_by_score(fit, dev, self.even, self.recipe, self.blackbox, self.seed, self.progress)
+        return learn(fit, dev, self.even.encoder, self.recipe, self.model, self.seed, self.progress)
 
     def through_answers(self) -> _Lesson:
         """Return the lesson of a model that offers no gradient, taught by a twin of it or by its answers themselves."""
@@ -325,7 +405,9 @@ def _lesson(
     if model is None and not (recipe.model_rows and recipe.epochs):
         return None
     taught, held_out = (_some_other_class(even.layout, told, recipe.decode, seed) for told in (fit, dev))
-    lesson = _Lesson(recipe, even, asked, taught, held_out, model, asked, seed, progress)
+    # A network's twin is read from it; any other's is the one that offers the gradient, and was measured for it.
+    twin = twin_of(asked.blackbox, even.layout) if isinstance(asked.blackbox, TorchModel) else twin_by_level(model)
+    lesson = _Lesson(recipe, even, asked, taught, held_out, model, asked, twin, seed, progress)
     return lesson.through_answers() if model is None else lesson
 
 
@@ -345,30 +427,12 @@ def _needs_torch() -> Iterator[None]:
         raise MissingExtraError("fitting an explainer", "torch", "fit") from error
 
 
-def _as_good_as_even(lesson: _Lesson, trial: _Trial) -> tuple[Counterer, str]:
-    """Return the method trained with the least breadth whose sets are as good as without learning.
+def ease_of(enough: int | np.ndarray, pool: int) -> float:
+    """Return how easy proposals should make it, for a pool of some size to choose so many from.
 
-    The less breadth, the fewer questions to the model; too little of it, and sets lose diversity. Where a weight is
-    given, it is taken.
+    Who wants more to choose from than is usual wants better sets, and asks more for them.
     """
-    if lesson.recipe.beta is not None:
-        counterer, sentence = lesson.learn(lesson.recipe.beta)
-        return trial.balanced(counterer), sentence
-    cost, betas = (AS_GOOD, BETAS) if lesson.gradient else (AS_GOOD_ASKED, BETAS_ASKED)
-    enough = (harmonic_mean(*trial.sets(lesson.even)) or 0.0) - cost
-    learned: dict[float, tuple[Counterer, str]] = {}
-
-    def as_good(beta: float) -> bool:
-        learned[beta] = lesson.learn(beta)
-        return (harmonic_mean(*trial.sets(learned[beta][0])) or 0.0) >= enough
-
-    if lesson.gradient:
-        beta = next((beta for beta in betas if as_good(beta)), betas[-1])
-    else:
-        # Sets get better with breadth, so that halving what is left to choose from finds the least in fewer lessons.
-        beta = betas[bisect_left(betas, True, hi=len(betas) - 1, key=as_good)]
-    counterer, sentence = learned.get(beta) or lesson.learn(beta)
-    return trial.balanced(counterer), sentence
+    return min(1.0, math.sqrt(usual_pool(enough) / pool)) if isinstance(enough, int) else 1.0
 
 
 def pools_from(
@@ -388,11 +452,13 @@ def pools_from(
     sight: Sight | None = None,
     progress: Progress | None = None,
     proposer: Proposer | None = None,
+    at_once: Sets | None = None,
 ) -> Pools:
     """Return pools of valid counterfactuals for a batch of rows, proposed at this place of the dial."""
     recipe = counterer.recipe
     if proposer is None:
-        proposer = counterer.proposer(question, Streams.for_rows(question.cells, seed), dial)
+        streams = Streams.for_rows(question.cells, seed)
+        proposer = counterer.proposer(question, streams, dial, ease_of(enough, pool))
     return look(
         question,
         layout=counterer.layout,
@@ -408,6 +474,7 @@ def pools_from(
         policy=policy,
         sight=sight,
         progress=progress,
+        at_once=at_once,
     )
 
 

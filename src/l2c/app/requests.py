@@ -19,12 +19,8 @@ from l2c.core.limits import NO_LIMITS, Limits
 from l2c.core.schema import Schema
 from l2c.core.types import Label, Mask, Probabilities
 from l2c.core.whole_bins import over_whole_bins
-from l2c.engine.recipe import Recipe, Strategy
+from l2c.engine.recipe import Recipe, Strategy, usual_pool
 from l2c.errors import InputError, nearest
-
-LEAST_POOL = 200
-POOL_SHARE = 10
-"""Valid ones to choose from for each one asked."""
 
 LEAST_DRAWS = 20_000
 DRAWS_SHARE = 40
@@ -332,4 +328,4 @@ def whole_number_problems(*given: tuple[str, object, int]) -> Iterator[str]:
 def _pool_size(n: int, select: Strategy, pool: int | None) -> int:
     if select == "first":
         return n
-    return max(n, max(LEAST_POOL, POOL_SHARE * n) if pool is None else int(pool))
+    return max(n, usual_pool(n) if pool is None else int(pool))

@@ -22,7 +22,7 @@ from l2c.app.fitting import Progress
 from l2c.core.types import Cells
 from l2c.errors import InputError
 
-CHUNK = 5000
+CHUNK = 1000
 """Rows explained at once."""
 
 KIND = "l2c stream"
@@ -109,13 +109,17 @@ def stream(
             _check_same(path, cells_of(frame), tally.rows)
             tally.count_part(path)
         else:
-            found = _placed(explain(frame), tally.rows)
-            found.write_part(path, tally.rows)
-            tally.count(found)
+            _write_part(explain(frame), path, tally)
         if progress:
-            progress(tally.rows, chunks.rows or tally.rows)
+            progress(tally.rows, max(chunks.rows or 0, tally.rows))
     parts = len(records.parts_in(folder))
     return Streamed(folder, tally.rows, tally.counterfactuals, dict(tally.outcomes), parts, before)
+
+
+def _write_part(found: Explanations, path: Path, tally: _Tally) -> None:
+    """Write a chunk's explanations and count them; nothing of them is kept while the next ones are made."""
+    _placed(found, tally.rows).write_part(path, tally.rows)
+    tally.count(found)
 
 
 def _placed(found: Explanations, first: int) -> Explanations:

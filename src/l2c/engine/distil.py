@@ -19,6 +19,7 @@ from l2c.core.blackbox import BlackBox, threshold_of
 from l2c.core.layout import Layout
 from l2c.core.method import Question
 from l2c.core.types import Cells, Label, Levels, Probabilities
+from l2c.engine.adam import Adam
 from l2c.engine.ask import Memory, Scale, untaught
 from l2c.engine.learn import Progress, forward, layers, one_thread
 from l2c.engine.propose import Counterer
@@ -129,15 +130,12 @@ def _fitted(blank: Twin, cells: Cells, wanted: Float64[np.ndarray, "rows classes
 
     every = torch.arange(len(cells))
     kept, taught = every[::HELD_OUT], every[every % HELD_OUT > 0] if len(cells) > HELD_OUT else every
-    optimiser = torch.optim.Adam([part.requires_grad_() for part in blank.parameters], lr=RATE, fused=True)
+    optimiser = Adam([part.requires_grad_() for part in blank.parameters])
     steps = min(STEPS, math.ceil(PASSES * len(taught) / STEP_ROWS))
     for step in range(steps):
-        optimiser.param_groups[0]["lr"] = RATE * (1 - step / steps)
         rows = taught[torch.randint(len(taught), (STEP_ROWS,), generator=source)]
-        optimiser.zero_grad()
         loss = torch.nn.functional.cross_entropy(forward(blank.parameters, inputs(rows)), target[rows])
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
+        optimiser.descend(loss, RATE * (1 - step / steps))
     parameters = [part.detach() for part in blank.parameters]
     agree = forward(parameters, inputs(kept)).argmax(dim=1) == target[kept].argmax(dim=1)
     return replace(blank, parameters=parameters, agreement=float(agree.float().mean()))

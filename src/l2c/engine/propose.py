@@ -17,13 +17,16 @@ from l2c.engine.bind import Masses, bind, take_back
 from l2c.engine.conditional import draw_given_kept, full_conditional
 from l2c.engine.constrain import feature_reluctance, level_reluctance, local_distribution, log_weights
 from l2c.engine.dial import Dial
-from l2c.engine.drawing import drawn_levels, likely_levels
+from l2c.engine.drawing import drawn_levels
 from l2c.engine.encode import Encoder, inputs_of
 from l2c.engine.few import few_coins
+from l2c.engine.foresight import Foresight
+from l2c.engine.likely import likely_levels, raised
 from l2c.engine.networks import Network, forward
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import ReferenceLaw
 from l2c.engine.sample import BITS, draw_levels, integer_cdf, mixed_law
+from l2c.engine.tilt import eased, tilted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +44,8 @@ class Counterer:
         λ, the weight of distance in a balanced set: (sparsity / diversity)² as seen on the dev rows.
     dial
         What turning the dial does to selection.
+    foresight
+        What is known of the model: with it the law is tilted until the recipe's share of proposals should be valid.
     """
 
     layout: Layout
@@ -51,14 +56,42 @@ class Counterer:
     laws: tuple[ReferenceLaw, ...]
     balance: float
     dial: Dial
+    foresight: Foresight | None = None
+
+    def parts(
+        self, question: Question, ease: float = 1.0
+    ) -> tuple[Float64[np.ndarray, "rows width"], Float64[np.ndarray, "rows features"]]:
+        """Return p, what each feature should be if it changes, and π, how likely it is to be changed.
+
+        Parameters
+        ----------
+        ease
+            The factor on the odds of being valid up to which a law is tilted.
+        """
+        local, selection = self._wanted(question), self._selected(question)
+        if self.foresight is None or not self.recipe.share:
+            return local, selection
+        gains, start = self.foresight.gains(question)
+        return tilted(
+            self.layout, local, selection, question.levels, gains, start, noise=self.foresight.noise,
+            share=eased(self.recipe.share, ease),
+        )  # fmt: skip
 
     def local(self, question: Question) -> Float64[np.ndarray, "rows width"]:
-        """Return p, what the generator wants each feature to be, under the constraints and costs of one feature."""
+        """Return p, under the constraints and costs of one feature."""
+        return self.parts(question)[0]
+
+    def selection(self, question: Question) -> Float64[np.ndarray, "rows features"]:
+        """Return π."""
+        return self.parts(question)[1]
+
+    def _wanted(self, question: Question) -> Float64[np.ndarray, "rows width"]:
+        """Return what the generator wants each feature to be."""
         logits = forward(self.generator, inputs_of(self.encoder, question)) if self.generator else None
         return self._local(question, logits)
 
-    def selection(self, question: Question) -> Float64[np.ndarray, "rows features"]:
-        """Return π, how likely each feature is to be changed."""
+    def _selected(self, question: Question) -> Float64[np.ndarray, "rows features"]:
+        """Return how likely the selector changes each feature."""
         if self.recipe.selector == "learned":
             logit = forward(self.selector, inputs_of(self.encoder, question)).astype(np.float64)
             return self._selection(question, np.exp(-np.logaddexp(0.0, -logit)))  # sigmoid, without overflow
@@ -67,7 +100,7 @@ class Counterer:
 
     def law(self, question: Question) -> Float64[np.ndarray, "rows width"]:
         """Return P, the law of each feature of a proposal at dial 0, for each row."""
-        return mixed_law(self.layout, self.local(question), self.selection(question), question.levels)
+        return mixed_law(self.layout, *self.parts(question), question.levels)
 
     def even_law(self, question: Question) -> Float64[np.ndarray, "rows width"]:
         """Return the uniform law over the allowed levels, changing each feature with the reference's probability."""
@@ -86,12 +119,12 @@ class Counterer:
             share = share * (1 - feature_reluctance(self.layout, question))
         return np.where(question.room.must_change(self.layout, question.levels), 1.0, share)
 
-    def proposer(self, question: Question, streams: Streams, place: float = 0.0) -> Draws:
+    def proposer(self, question: Question, streams: Streams, place: float = 0.0, ease: float = 1.0) -> Draws:
         """Return the source of candidates for a batch of rows, at a place of the dial.
 
-        The place is the power to which the reference law's tables are raised.
+        The place is the power to which the reference law's tables are raised; `ease` is as `parts` takes it.
         """
-        return Draws(self, question, streams, self.local(question), self.selection(question), place)
+        return Draws(self, question, streams, *self.parts(question, ease), place)
 
     def unlikely(self, levels: Levels, desired: Int64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
         """Return how unlikely each row is among the people of the class it should belong to."""
@@ -245,12 +278,10 @@ class Draws:
         each: int,
     ) -> Levels:
         layout = self.method.layout
-        tables = [table**self.exponent for table in law.tables]
-        starts = np.cumsum([0, *(table.size for table in tables[:-1])])
         return likely_levels(
             streams.keys, first, count, words_of(each), np.rint(chance * 2.0**BITS).astype(np.uint32),
-            self.local[rows], self.question.levels[rows], law.order, law.parent,
-            np.concatenate([table.ravel() for table in tables]), starts, layout.offsets, layout.sizes,
+            self.local[rows], self.question.levels[rows], law.order, law.parent, *raised(law, self.exponent),
+            layout.offsets, layout.sizes,
         )  # fmt: skip
 
     def _likely_at_once(

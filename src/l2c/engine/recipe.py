@@ -12,8 +12,16 @@ from l2c.errors import InputError
 
 Strategy = Literal["balanced", "diverse", "sparse", "cheap", "first"]
 
-BETAS = (0.2, 0.5, 1.0, 2.0)
-"""The weights that the dev rows choose from."""
+SHARES = (0.75, 0.7, 0.65, 0.6, 0.5, 0.4, 0.3)
+"""The shares of valid proposals that the dev rows choose from."""
+
+LEAST_POOL, POOL_SHARE = 200, 10
+"""The fewest valid ones to choose from, and how many for each one asked."""
+
+
+def usual_pool(n: int) -> int:
+    """Return how many valid ones a set of n is chosen from, unless it is said otherwise."""
+    return max(LEAST_POOL, POOL_SHARE * n)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,38 +30,39 @@ class Recipe:
 
     Parameters
     ----------
-    alpha
-        The weight of ‖π‖₁, the paper's pull towards few changes.
+    share
+        The share of proposals that should be valid. What each level adds to the model's answer is measured, or learned
+        by a network from its answers to proposals, and a law that is uniform over the allowed levels is tilted by it,
+        for each row just so far. None lets the dev rows choose: the largest of `SHARES` with which sets are nearly as
+        good as without learning, for then the model is asked least. With 0 nothing is learned.
     beta
-        The weight of the KL divergence from the proposal to the reference law at dial 0, uniform over the allowed
-        levels. It keeps sets diverse: without it the networks settle on a few sure answers. None lets the dev rows
-        choose: the smallest of `BETAS` with which sets are as good as without learning, for then the model is
-        asked least.
+        With a number, G and S are trained through the model's gradient instead, as in the paper; it is the weight of
+        the KL divergence from the proposal to the uniform law, and keeps sets diverse: without it the networks settle
+        on a few sure answers.
+    alpha, temperature, selector, selection
+        Then the weight of ‖π‖₁, the paper's pull towards few changes; τ of the Concrete relaxations used in training;
+        what selects features: `learned` (the network S), `constant` (π = `selection` for every feature), or `absent`
+        (π = 1).
     reference_selection
-        The probability with which that uniform law changes a feature.
-    temperature
-        τ of the Concrete relaxations used in training.
+        The probability with which the uniform law changes a feature.
     learning_rate, epochs, steps, batch_size, patience
         Adam's step, the most passes over the fit rows, the most steps (None: no limit), rows a step, and after how
-        many passes without a better dev loss training stops (None: never). With `epochs=0` the networks stay as
-        they were initialised.
+        many passes without a better dev loss training stops (None: never). With `epochs=0` nothing is learned, and
+        G and S stay as they were initialised.
     hidden
         The width of the networks' hidden layers.
     without_gradient
         How to learn from a model that offers no gradient, such as trees: through a `twin`, a small network fitted to
-        its answers, or by the `score` function of hard proposals. Of the two the twin needs far fewer answers.
+        its answers, or from its answers to hard proposals alone (by their `score` function where β is given). Of the
+        two the twin needs far fewer answers.
     model_rows
         The most rows that such a model is asked about to be learned from, besides the training rows themselves. A twin
-        then judges what the dev rows settle; by the score it is as many for every β that is tried, and the model itself
-        judges on top of that. With 0 nothing is learned from it.
+        then judges what the dev rows settle; without one the model itself judges on top of that. With 0 nothing is
+        learned from it.
     refine
         Whether a row for which hardly any proposal is valid gets a law of its own, refined as it goes.
     epsilon
         The factor on the probability of levels that a monotone constraint forbids; 0 removes them altogether.
-    selector
-        `learned` (the network S), `constant` (π = `selection` for every feature), or `absent` (π = 1).
-    selection
-        π of the constant selector.
     inputs
         What the networks see of a number: its `levels` one-hot, or its standardised `values`.
     decode
@@ -69,6 +78,7 @@ class Recipe:
         How many valid ones to choose from; None is ten for each one asked, and at least 200.
     """
 
+    share: float | None = None
     alpha: float = 1e-4
     beta: float | None = None
     reference_selection: float = 0.7
@@ -112,6 +122,8 @@ class Recipe:
         for name in ("selection", "reference_selection"):
             if not 0 < getattr(self, name) <= 1:
                 yield f"{name} is a probability above 0, not {getattr(self, name)}"
+        if self.share is not None and not 0 <= self.share < 1:
+            yield f"share must be at least 0 and below 1, or None, not {self.share}"
         if not 0 <= self.plausibility <= 1:
             yield f"plausibility is a dial from 0 to 1, not {self.plausibility}"
         if self.pool is not None and self.pool < 1:

@@ -12,13 +12,14 @@ nearer than the last. So a row of greater likeness has people nearer to it, more
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float64, Int64
 
 from l2c.core.layout import Layout
 from l2c.core.types import Levels
+from l2c.engine.likeness import Trunk, trunk_of
 
 SHRINKAGE = 20.0
 """Rows' worth of independence in every table. Chosen on the dev splits of four data sets: among 1, 5, 10, 20 and
@@ -30,9 +31,6 @@ implausible proposals best overall, of 1, 1.5, 2, 3, 4 and 6, and far better tha
 
 TYPICAL = 0.25
 """The quantile of the training rows' likeness below which a row begins to count as unlikely."""
-
-BLOCK = 1 << 13
-"""Rows whose likeness is summed at once, so that what is summed stays in a processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,42 +57,18 @@ class ReferenceLaw:
     alike: tuple[Float64[np.ndarray, "levels levels"], ...]
     typical: float
     spread: float
+    trunk: Trunk = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trunk", trunk_of(self.order, self.parent, self.tables, self.alike))
 
     def log_likeness(self, levels: Levels) -> Float64[np.ndarray, " rows"]:
-        """Return the logarithm of how alike each row and someone drawn from the law are expected to be.
-
-        Likeness is a product over the features, so the expectation is a sum over the tree, from the leaves inwards.
-        """
-        blocks = [levels[start : start + BLOCK] for start in range(0, max(len(levels), 1), BLOCK)]
-        return np.concatenate([self._log_likeness(block) for block in blocks])
-
-    def _log_likeness(self, levels: Levels) -> Float64[np.ndarray, " rows"]:
-        # For each feature, by its level: how alike the row is in that feature and in all that hang on it.
-        below = [alike[:, level] for alike, level in zip(self.alike, levels.T, strict=True)]
-        total = np.zeros(len(levels))
-        for i in self.order[:0:-1]:
-            above = below[self.parent[i]]
-            above *= _weighted(self.tables[i], below[i])
-            # Of hundreds of features the product would vanish: its greatest is kept at 1, and counted apart.
-            peak = above.max(axis=0)
-            above /= peak
-            total += np.log(peak)
-        root = self.order[0]
-        return total + np.log(_weighted(self.tables[root], below[root])[0])
+        """Return the logarithm of how alike each row and someone drawn from the law are expected to be."""
+        return self.trunk.log_likeness(levels)
 
     def unlikeliness(self, levels: Levels) -> Float64[np.ndarray, " rows"]:
         """Return how far each row lies below a typical one in likeness, in standard deviations; 0 for those above."""
         return np.maximum((self.typical - self.log_likeness(levels)) / self.spread, 0.0)
-
-
-def _weighted(
-    table: Float64[np.ndarray, "parent_levels levels"], values: Float64[np.ndarray, "levels rows"]
-) -> Float64[np.ndarray, "parent_levels rows"]:
-    """Return the matrix product, summed in a fixed order: a row's bits must not depend on how many others there are."""
-    total = np.zeros((len(table), values.shape[1]))
-    for weight, value in zip(table.T, values, strict=True):
-        total += weight[:, None] * value
-    return total
 
 
 def fit_reference(layout: Layout, levels: Levels) -> ReferenceLaw:

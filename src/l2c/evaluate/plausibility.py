@@ -5,7 +5,7 @@ It only measures. Neither proposing nor selection may consult the reference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,16 +118,36 @@ def plausibility(released: Released, reference: Reference) -> Plausibility:
     reference
         The real rows, none of which may have been consulted to propose or to select.
     """
-    counted = released.answered[released.row]
-    cells, desired = released.cells[counted], released.desired[released.row[counted]]
-    numeric = np.array([feature.numeric for feature in released.layout.schema.features])
+    return plausibilities([released], reference)[0]
+
+
+def plausibilities(releases: Sequence[Released], reference: Reference) -> list[Plausibility]:
+    """Return the plausibility of each of several releases; what they have in common is measured once.
+
+    All must be of one layout, as those are that differ in how sets were chosen.
+    """
+    counted = [released.answered[released.row] for released in releases]
+    pairs = list(zip(releases, counted, strict=True))
+    cells = np.concatenate([released.cells[some] for released, some in pairs])
+    desired = np.concatenate([released.desired[released.row[some]] for released, some in pairs])
+    of = np.repeat(np.arange(len(releases)), [some.sum() for some in counted])
+    numeric = np.array([feature.numeric for feature in releases[0].layout.schema.features])
     found = dict(_distances_by_class(cells, desired, reference, numeric))
+    measured = []
+    for index, released in enumerate(releases):
+        mine = {label: one.take(of[desired == label] == index) for label, one in found.items()}
+        mine = {label: one for label, one in mine.items() if len(one.counterfactuals)}
+        measured.append(_measured(mine, len(released.classes), int((of == index).sum())))
+    return measured
+
+
+def _measured(found: Mapping[int, _Distances], classes: int, counterfactuals: int) -> Plausibility:
     measured = sum(len(one.counterfactuals) for one in found.values())
     return Plausibility(
         share=sum(one.within for one in found.values()) / measured if measured else None,
         distance_ratio=_distance_ratio(list(found.values())),
-        thresholds=tuple(found[label].threshold if label in found else None for label in range(len(released.classes))),
-        left_out=len(cells) - measured,
+        thresholds=tuple(found[label].threshold if label in found else None for label in range(classes)),
+        left_out=counterfactuals - measured,
     )
 
 
@@ -137,6 +157,10 @@ class _Distances:
 
     counterfactuals: Float64[np.ndarray, " wanted"]
     people: Float64[np.ndarray, " people"]
+
+    def take(self, which: Mask) -> _Distances:
+        """Return the distances of some of the counterfactuals."""
+        return _Distances(self.counterfactuals[which], self.people)
 
     @property
     def threshold(self) -> float:

@@ -7,10 +7,13 @@ first of equals is taken.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Bool, Int32, Int64, UInt8
 
 from l2c.core.compiled import Compiled
+from l2c.core.types import Levels
 
 SWAP_PASSES = 2
 
@@ -20,68 +23,123 @@ TAKEN = 1 << 30
 ROOM = 1 << 27
 """Gains stay below this in size, so that they fit in 32 bits whatever is added and taken off."""
 
-STRIP = 64
-"""Candidates looked over at once when there may be a better one among them."""
+READ = 1 << 62
+"""What is taken off a member that stands in its place already, among 64-bit numbers."""
+
+STRIP = 256
+"""Candidates worked on at once: they stay in the processor's nearest memory, and loops are of a known length."""
+
+REMEMBERED = 1 << 22
+"""Numbers of features apart, of members and candidates, that are kept while a row's set is made."""
 
 Pool = UInt8[np.ndarray, "rows features pool"] | Int32[np.ndarray, "rows features pool"]
 Gains = Int32[np.ndarray, "rows pool"]
 Pulls = Int32[np.ndarray, " rows"]
 Sets = Int64[np.ndarray, "rows size"]
 Columns = np.ndarray
-"""The candidates of one row, feature by feature."""
+"""The candidates of one row, or the members of its set, feature by feature, in whole strips."""
+Apart = np.ndarray
+"""For each member, in how many features each candidate differs from it; the last line serves all that have none."""
 Row = np.ndarray
 """A number for each candidate of one row, or for each member of its set."""
 
 
 @Compiled
-def best_sets(pool: Pool, present: Bool[np.ndarray, "rows pool"], worth: Gains, pull: Pulls, size: int) -> Sets:
-    """Return each row's set: grown one by one, then improved by swaps, then put in the order to be read."""
-    rows, features, places = pool.shape
+def best_sets(
+    levels: Levels, position: Int64[np.ndarray, "rows pool"], worth: Gains, pull: Pulls, size: int, kind: np.ndarray
+) -> Sets:
+    """Return each row's set: grown one by one, then improved by swaps, then put in the order to be read.
+
+    Parameters
+    ----------
+    levels, position
+        The candidates of all rows by level, and where those of each row stand among them; -1 for none.
+    worth, pull
+        What a candidate adds by itself, and what each feature adds in which it differs from a member.
+    kind
+        An array of a type that holds every level and the number of features: the smaller, the faster.
+    """
+    rows, places = position.shape
+    features, strips = levels.shape[1], -(-places // STRIP)
     chosen = np.full((rows, size), -1, np.int64)
-    apart = np.empty(places, pool.dtype)
-    tops = np.empty(-(-places // STRIP), np.int32)
-    members = np.empty((features, size), pool.dtype)
+    at, columns = np.empty(strips * STRIP, np.int64), np.empty((features, strips * STRIP), kind.dtype)
+    apart = np.empty((1 + min(size, REMEMBERED // (strips * STRIP)), strips * STRIP), kind.dtype)
+    gains, tops = np.empty(strips * STRIP, np.int32), np.empty(strips, np.int32)
+    members, beside = np.empty((features, -(-size // STRIP) * STRIP), kind.dtype), np.empty((2, size), np.int64)
     for row in range(rows):
-        gains = worth[row].copy()
-        for c in range(places):
-            if not present[row, c]:
-                gains[c] -= TAKEN
-        _grow(pool[row], gains, chosen[row], pull[row], apart, tops)
-        if chosen[row, -1] >= 0 and size < places:
-            _swap(pool[row], gains, chosen[row], pull[row], apart, tops)
-        _reorder(pool[row], worth[row], chosen[row], pull[row], members, apart)
+        varied = _lay_out(columns, levels, position, row, at)
+        for c in range(len(gains)):
+            gains[c] = worth[row, c] if c < places and position[row, c] >= 0 else -TAKEN
+        count = _grow(columns, varied, gains, chosen, row, pull[row], apart, tops)
+        if count == size and size < places:
+            _swap(columns, varied, gains, chosen, row, pull[row], apart, tops)
+        _reorder(columns, varied, worth, chosen, row, count, pull[row], members, apart, beside)
     return chosen
 
 
+# Whole arrays and places in them are handed on, and unsigned places where it matters: parts of arrays, and places that
+# might count from the end, would keep loops from becoming vector instructions.
+
+
 @Compiled
-def _grow(columns: Columns, gains: Row, chosen: Row, pull: int, apart: Row, tops: Row) -> None:
-    """Fill a set one by one with the candidate that adds most, as far as there are any."""
-    apart[:] = 0
-    for place in range(len(chosen)):
-        _add(gains, pull, apart)
+def _lay_out(columns: Columns, levels: Levels, position: np.ndarray, row: int, at: Row) -> int:
+    """Write the candidates down by those features in which they are not all alike; return how many these are."""
+    first = max(position[row].max(), 0)
+    for c in range(len(at)):
+        at[c] = position[row, c] if c < position.shape[1] and position[row, c] >= 0 else first
+    varied = 0
+    for i in range(levels.shape[1]):
+        for c in range(len(at)):
+            columns[varied, c] = levels[np.uint64(at[c]), i]
+        differing = False
+        for c in range(len(at)):
+            differing |= columns[varied, c] != columns[varied, 0]
+        varied += differing
+    return varied
+
+
+@Compiled
+def _count_apart(columns: Columns, features: int, one: int, apart: Apart, line: int, start: int) -> None:
+    """Count the features in which each candidate of a strip differs from one of all."""
+    for c in range(STRIP):
+        apart[line, np.uint64(start) + np.uint64(c)] = 0
+    for i in range(features):
+        level = columns[i, one]
+        for c in range(STRIP):
+            place = np.uint64(start) + np.uint64(c)
+            apart[line, place] += columns[i, place] != level
+
+
+@Compiled
+def _add(gains: Row, pull: int, apart: Apart, line: int, start: int) -> Any:
+    """Add to the gains of a strip what differing from a member adds; return the highest."""
+    top = np.int32(-TAKEN)
+    for c in range(STRIP):
+        place = np.uint64(start) + np.uint64(c)
+        gains[place] += np.int32(pull * np.int32(apart[line, place]))
+        top = max(top, gains[place])
+    return top
+
+
+@Compiled
+def _grow(
+    columns: Columns, features: int, gains: Row, chosen: Sets, row: int, pull: int, apart: Apart, tops: Row
+) -> int:
+    """Fill a set one by one with the candidate that adds most, as far as there are any; return how many."""
+    for strip in range(len(tops)):
+        tops[strip] = _add(gains, 0, apart, 0, strip * STRIP)
+    for place in range(chosen.shape[1]):
         best = _highest(gains, tops)
         if gains[best] < -ROOM:
-            return
-        chosen[place] = best
-        gains[best] -= TAKEN
-        _count_apart(columns, best, apart)
-    _add(gains, pull, apart)
-
-
-@Compiled
-def _add(gains: Row, pull: int, apart: Row) -> None:
-    for c in range(len(gains)):
-        gains[c] += np.int32(pull * np.int32(apart[c]))
+            return place
+        chosen[row, place] = best
+        _take(columns, features, best, gains, pull, apart, min(place, len(apart) - 1), tops)
+    return chosen.shape[1]
 
 
 @Compiled
 def _highest(gains: Row, tops: Row) -> int:
-    """Return the place of the first of the highest gains, found strip by strip."""
-    for strip in range(len(tops)):
-        top = gains[strip * STRIP]
-        for c in range(strip * STRIP, min((strip + 1) * STRIP, len(gains))):
-            top = max(top, gains[c])
-        tops[strip] = top
+    """Return the place of the first of the highest gains."""
     best = 0
     for strip in range(len(tops)):
         if tops[strip] > tops[best]:
@@ -93,62 +151,108 @@ def _highest(gains: Row, tops: Row) -> int:
 
 
 @Compiled
-def _count_apart(columns: Columns, one: int, apart: Row) -> None:
-    """Count the features in which each candidate differs from one of them."""
-    apart[:] = 0
-    for i in range(len(columns)):
-        column, level = columns[i], columns[i, one]
-        for c in range(len(column)):
-            apart[c] += column[c] != level
+def _take(columns: Columns, features: int, one: int, gains: Row, pull: int, apart: Apart, line: int, tops: Row) -> None:
+    """Make a candidate a member."""
+    gains[one] -= TAKEN
+    for strip in range(len(tops)):
+        _count_apart(columns, features, one, apart, line, strip * STRIP)
+        tops[strip] = _add(gains, pull, apart, line, strip * STRIP)
 
 
 @Compiled
-def _swap(columns: Columns, gains: Row, chosen: Row, pull: int, apart: Row, tops: Row) -> None:
+def _swap(
+    columns: Columns, features: int, gains: Row, chosen: Sets, row: int, pull: int, apart: Apart, tops: Row
+) -> None:
     """Let each member give way to the candidate that would add most in its stead, if that is more."""
+    last = len(apart) - 1
     for _ in range(SWAP_PASSES):
         settled = True
-        for place in range(len(chosen)):
-            old = chosen[place]
-            _count_apart(columns, old, apart)
-            _add(gains, -pull, apart)
-            best = _highest(gains, tops)
-            if gains[best] > gains[old] + TAKEN:
+        for place in range(chosen.shape[1]):
+            old, line = chosen[row, place], min(place, last)
+            if line == last:
+                for start in range(0, len(gains), STRIP):
+                    _count_apart(columns, features, old, apart, line, start)
+            best = _better(gains, old, pull, apart, line, tops)
+            if best >= 0:
                 settled = False
-                chosen[place] = best
-                gains[best] -= TAKEN
+                chosen[row, place] = best
+                for start in range(0, len(gains), STRIP):
+                    _add(gains, -pull, apart, line, start)
                 gains[old] += TAKEN
-                _count_apart(columns, best, apart)
-            _add(gains, pull, apart)
+                _take(columns, features, best, gains, pull, apart, line, tops)
         if settled:
             return
 
 
 @Compiled
-def _reorder(columns: Columns, worth: Row, chosen: Row, pull: int, members: Columns, apart: Row) -> None:
+def _better(gains: Row, old: int, pull: int, apart: Apart, line: int, tops: Row) -> int:
+    """Return the first of those that would add most in a member's stead, -1 if none would add more than it."""
+    best, most = -1, gains[old] + np.int32(TAKEN)
+    for strip in range(len(tops)):
+        # In a member's stead a candidate adds no more than beside it: a strip of low gains is passed over.
+        if tops[strip] > most:
+            top = most
+            for c in range(STRIP):
+                place = np.uint64(strip * STRIP) + np.uint64(c)
+                top = max(top, gains[place] - np.int32(pull * np.int32(apart[line, place])))
+            if top > most:
+                best, most = strip * STRIP, top
+                while gains[best] - np.int32(pull * np.int32(apart[line, best])) != top:
+                    best += 1
+    return best
+
+
+@Compiled
+def _reorder(
+    columns: Columns,
+    features: int,
+    worth: Gains,
+    chosen: Sets,
+    row: int,
+    count: int,
+    pull: int,
+    members: Columns,
+    apart: Apart,
+    beside: np.ndarray,
+) -> None:
     """Put a set in the order to read it: the best first, then each the best beside those before it."""
-    count = 0
-    while count < len(chosen) and chosen[count] >= 0:
-        count += 1
-    ordered = np.sort(chosen[:count])
-    for i in range(len(columns)):
-        for place in range(count):
-            members[i, place] = columns[i, ordered[place]]
-    own, summed = np.empty(count, np.int64), np.zeros(count, np.int64)
+    ordered = np.sort(chosen[row, :count])
     for place in range(count):
-        own[place] = worth[ordered[place]]
+        beside[0, place] = beside[1, place] = worth[row, ordered[place]]
+        for i in range(features):
+            members[i, place] = columns[i, ordered[place]]
     # Beside the mean of those before, and not their sum: times the whole set's size less one, to stay whole.
-    spread = np.int64(pull) * max(len(chosen) - 1, 1)
+    spread = np.int64(pull) * max(chosen.shape[1] - 1, 1)
     for rank in range(count):
-        best, most = -1, np.int64(0)
+        top = beside[1, 0]
         for place in range(count):
-            gain = max(rank, 1) * own[place] + spread * summed[place]
-            if ordered[place] >= 0 and (best < 0 or gain > most):
-                best, most = place, gain
-        chosen[rank] = ordered[best]
-        ordered[best] = -1
-        _count_apart(members[:, :count], best, apart)
+            top = max(top, beside[1, place])
+        best = 0
+        while beside[1, best] != top:
+            best += 1
+        chosen[row, rank] = ordered[best]
+        beside[1, best] = -READ
+        for start in range(0, count, STRIP):
+            _count_apart(members, features, best, apart, 0, start)
         for place in range(count):
-            summed[place] += apart[place]
+            beside[1, place] += spread * np.int64(apart[0, place]) + (beside[0, place] if rank else 0)
+
+
+@Compiled
+def kept_counts(levels: Levels, own: Levels, row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
+    """Return in how many features each candidate is as its row is."""
+    counts = np.empty(len(row), np.int64)
+    for c in range(len(row)):
+        same = 0
+        for i in range(levels.shape[1]):
+            same += levels[np.uint64(c), np.uint64(i)] == own[np.uint64(row[c]), np.uint64(i)]
+        counts[c] = same
+    return counts
+
+
+def kept_counts_at_once(levels: Levels, own: Levels, row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
+    """Return what `kept_counts` returns, worked out for all at once."""
+    return np.asarray((levels == own[row]).sum(axis=1))
 
 
 def best_sets_at_once(pool: Pool, present: Bool[np.ndarray, "rows pool"], worth: Gains, pull: Pulls, size: int) -> Sets:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -15,7 +16,7 @@ from l2c.core.explanation import Outcome, Reason, Released
 from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
 from l2c.core.twin import Twin
-from l2c.core.types import Mask, Probabilities
+from l2c.core.types import Label, Mask, Probabilities
 from l2c.release import search
 from l2c.release.gated import sets_of, shared_sets
 from l2c.release.policy import Policy
@@ -25,51 +26,82 @@ from l2c.release.select import Selection
 from l2c.release.settle import Sight, settle
 from l2c.release.withhold import LATE, NO_OTHERS, shortages, withheld
 
+Sets = tuple[int, Selection]
+"""How many to choose for each row at the most, and how."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ended:
+    """What is left of the search for a chunk of rows once its sets are chosen: its pools are gone."""
+
+    sets: Kept
+    outcomes: tuple[Outcome, ...]
+    best: Float64[np.ndarray, " rows"]
+
+    @classmethod
+    def of(cls, looked: Search, asked: int, selection: Selection) -> Ended:
+        """Choose the sets of a chunk; `row` is the place in the whole batch."""
+        sets = looked.chosen(asked, selection).among(looked.start)
+        return cls(sets, tuple(_outcomes(looked, asked)), looked.best)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pools:
-    """What was found for a batch of rows, before sets are chosen from it."""
+    """What was found for a batch of rows, before sets are chosen from it, or after (`at_once`)."""
 
     question: Question
+    layout: Layout
+    classes: tuple[Label, ...]
+    policy: Policy | None
     searches: tuple[Search, ...]
+    ended: tuple[Ended, ...] = ()
+    at_once: Sets | None = None
 
     @property
     def best(self) -> Float64[np.ndarray, " rows"]:
         """The highest probability of the desired outcome that was seen for each row."""
-        return np.concatenate([looked.best for looked in self.searches])
+        parts: tuple[Search | Ended, ...] = self.searches or self.ended
+        return np.concatenate([part.best for part in parts])
 
     def release(self, asked: int, selection: Selection) -> Released:
         """Return the release with sets of at most `asked`, each row's counterfactuals together and in order."""
-        first = self.searches[0]
-        found, steps = self._chosen(asked, selection)
-        counts, cells = np.bincount(found.row, minlength=len(self.question)), known(found.cells)
+        assert self.at_once in (None, (asked, selection))
+        found, outcomes, steps = self._chosen(asked, selection)
+        question, cells = self.question, known(found.cells)
         return Released(
-            layout=first.layout,
-            classes=first.blackbox.classes,
+            layout=self.layout,
+            classes=self.classes,
             asked=asked,
-            factual=self.question.cells,
-            current=self.question.current,
-            desired=self.question.desired,
-            goal=self.question.goal,
-            outcomes=tuple(self._outcomes(counts.tolist(), steps.tolist(), asked)),
+            factual=question.cells,
+            current=question.current,
+            desired=question.desired,
+            goal=question.goal,
+            outcomes=outcomes,
             row=found.row,
             rank=ranks(found.row),
             levels=found.levels,
             cells=cells,
             chance=found.chance,
             predicted=found.label,
-            cost=costs_of(first.layout, self.question.cells, self.question.levels, found.row, cells, found.levels),
+            cost=costs_of(self.layout, question.cells, question.levels, found.row, cells, found.levels),
             valid=np.ones(len(found.row), dtype=bool),
-            coarse=steps if first.policy is not None and first.policy.generalise else None,
+            coarse=steps if self.policy is not None and self.policy.generalise else None,
         )
 
-    def _outcomes(self, counts: list[int], steps: list[int], asked: int) -> Iterator[Outcome]:
+    def _chosen(self, asked: int, selection: Selection) -> tuple[Kept, tuple[Outcome, ...], Int64[np.ndarray, " rows"]]:
+        """Return the sets, how each row ended, and how much coarser than it is each is told."""
+        steps = np.zeros(len(self.question), dtype=np.int64)
+        if self.policy is not None:
+            found, steps = self._permitted(self.policy, asked, selection, steps)
+            counts = np.bincount(found.row, minlength=len(self.question))
+            return found, tuple(self._withheld(self.policy, counts.tolist(), steps.tolist(), asked)), steps
+        ended = self.ended or tuple(Ended.of(looked, asked, selection) for looked in self.searches)
+        found = joined([part.sets for part in ended], len(self.layout.axes))
+        return found, tuple(chain.from_iterable(part.outcomes for part in ended)), steps
+
+    def _withheld(self, policy: Policy, counts: list[int], steps: list[int], asked: int) -> Iterator[Outcome]:
         """Yield how each row ended, given how many were chosen for it and how much coarser they are told."""
         plain = [outcome for looked in self.searches for outcome in _outcomes(looked, asked)]
-        policy = self.searches[0].policy
-        if policy is None:
-            yield from plain
-            return
         pool = joined([kept.among(start) for start, kept in self._kept()], len(policy.layout.axes))
         whys = shortages(policy, pool.row, pool.levels, pool.label, self.question)
         ends = [end for looked in self.searches for end in _ends(looked, policy)]
@@ -83,14 +115,10 @@ class Pools:
         for looked in self.searches:
             yield looked.start, joined(looked.kept, len(looked.layout.axes))
 
-    def _chosen(self, asked: int, selection: Selection) -> tuple[Kept, Int64[np.ndarray, " rows"]]:
-        """Return the sets, and how much coarser than it is each row is told."""
-        policy, steps = self.searches[0].policy, np.zeros(len(self.question), dtype=np.int64)
-        features = len(self.searches[0].layout.axes)
-        if policy is None:
-            return joined(
-                [looked.chosen(asked, selection).among(looked.start) for looked in self.searches], features
-            ), steps
+    def _permitted(
+        self, policy: Policy, asked: int, selection: Selection, steps: Int64[np.ndarray, " rows"]
+    ) -> tuple[Kept, Int64[np.ndarray, " rows"]]:
+        """Return the sets that a policy lets out, and how much coarser than it is each row is told."""
         if policy.scope == "release":
             found, common = shared_sets(self.searches, asked, selection, policy)
             return found, steps + common
@@ -99,7 +127,7 @@ class Pools:
             found, step = sets_of(looked, asked, selection, policy)
             sets.append(found.among(looked.start))
             steps[looked.start : looked.start + len(step)] = step
-        return joined(sets, features), steps
+        return joined(sets, len(self.layout.axes)), steps
 
 
 def look(
@@ -118,6 +146,7 @@ def look(
     policy: Policy | None = None,
     sight: Sight | None = None,
     progress: Callable[[int, int], None] | None = None,
+    at_once: Sets | None = None,
 ) -> Pools:
     """Return up to `pool` different valid counterfactuals for every row of a batch that can be read.
 
@@ -135,13 +164,17 @@ def look(
     policy
         What every class of a release must be like. Whoever proposes, what would break it is not released; a proposer
         that draws in blocks (`blocks.InBlocks`) needs fewer draws for it.
+    at_once
+        The sets to choose as soon as a chunk of rows is done, where there are no others to be chosen from its pools:
+        they are not kept then. Under a policy they are all needed in the end.
     """
     rows = len(question)
     if also or not np.isnan(question.goal.low).all():
         twin = None
     if also:
         question = replace(question, already=_already_under_all(question, also))
-    searches = []
+    searches: list[Search] = []
+    ended: list[Ended] = []
     step = max(1, search.BLOCK // pool)
     for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
         chunk = question if rows <= step else question.take(np.arange(start, min(rows, start + step)))
@@ -153,10 +186,13 @@ def look(
         looking.run()
         if sight is not None and not looking.out_of_time:
             settle(looking, sight)
-        searches.append(looking)
+        if at_once is None:
+            searches.append(looking)
+        else:
+            ended.append(Ended.of(looking, *at_once))
         if progress:
             progress(start + len(chunk), rows)
-    return Pools(question, tuple(searches))
+    return Pools(question, layout, blackbox.classes, policy, tuple(searches), tuple(ended), at_once)
 
 
 def _already_under_all(question: Question, also: tuple[BlackBox, ...]) -> Mask:

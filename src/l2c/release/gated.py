@@ -230,8 +230,8 @@ class _Release:
             start, pools = chunk.search.start, chunk.pools
             rows = np.flatnonzero(lacking[start : start + len(pools.position)])
             position = pools.position[rows]
-            levels, worth, there = pools.kept.levels[position], pools.worth[rows], chunk.there(present)[rows]
-            order = choose(levels, there, worth, self.asked, self.selection.distance)
+            there = np.where(chunk.there(present)[rows], position, -1)
+            order = choose(pools.kept.levels, there, pools.worth[rows], self.asked, self.selection.distance)
             line, at = np.nonzero(order >= 0)
             chosen[chunk.part.start + position[line, order[line, at]]] = True
         return chosen

@@ -514,7 +514,7 @@ class Search:
         if selection.cost:
             kept = self.with_values(kept)
         pools = Pooled.of(self.question, self.layout, kept, selection)
-        order = choose(pools.levels, pools.position >= 0, pools.worth, asked, selection.distance)
+        order = choose(kept.levels, pools.position, pools.worth, asked, selection.distance)
         return self.with_values(pools.picked(order))
 
     def with_values(self, kept: Kept) -> Kept:
@@ -571,15 +571,14 @@ class Pooled:
     @classmethod
     def of(cls, question: Question, layout: Layout, kept: Kept, selection: Selection) -> Pooled:
         """Return the pools of all rows of a question."""
-        place = ranks(kept.row) - 1
-        position = np.full((len(question), int(place.max(initial=0)) + 1), -1)
-        position[kept.row, place] = np.arange(len(kept.row))
-        own, desired = question.levels[kept.row], question.desired[kept.row]
-        cost = np.zeros(len(kept.row))
+        counts = np.bincount(kept.row, minlength=len(question))
+        place, start = np.arange(max(counts.max(initial=0), 1)), np.cumsum(counts) - counts
+        position = np.where(place < counts[:, None], start[:, None] + place, -1)
+        own, row, cost = question.levels, kept.row, np.zeros(len(kept.row))
         if selection.cost:
-            cost = total_costs(layout, question.cells[kept.row], known(kept.cells), own, kept.levels)
+            cost = total_costs(layout, question.cells[row], known(kept.cells), own[row], kept.levels)
         worth = np.zeros(position.shape)
-        worth[kept.row, place] = selection.worth(kept.levels, own, desired, cost)
+        worth[position >= 0] = selection.worth(kept.levels, own, row, question.desired[row], cost)
         return cls(kept, position, worth)
 
     @property
@@ -638,6 +637,8 @@ def joined(parts: Sequence[Kept], features: int) -> Kept:
     """Return what was kept in several rounds, each row's together and in the order of drawing."""
     if len(parts) == 1:
         return parts[0]
+    if compiles() and all(part.cells is None for part in parts) and any(len(part.row) for part in parts):
+        return _merged(parts, features)
     row = np.concatenate([np.empty(0, dtype=np.int64), *(part.row for part in parts)])
     whole = Kept(
         row,
@@ -648,6 +649,48 @@ def joined(parts: Sequence[Kept], features: int) -> Kept:
         np.concatenate([np.empty(0, dtype=bool), *(part.second for part in parts)]),
     )
     return whole if (np.diff(row) >= 0).all() else whole.take(np.argsort(row, kind="stable"))
+
+
+def _merged(parts: Sequence[Kept], features: int) -> Kept:
+    """Return the same in one pass over each part, where values are not worked out yet."""
+    rows = 1 + max(int(part.row.max(initial=-1)) for part in parts)
+    counts = [np.bincount(part.row, minlength=rows) for part in parts]
+    ends = np.cumsum(np.sum(counts, axis=0))
+    n, places = int(ends[-1]), ends - np.sum(counts, axis=0)
+    whole = Kept(
+        np.empty(n, dtype=np.int64), np.empty((n, features), dtype=np.int16), None, np.empty(n),
+        np.empty(n, dtype=np.int64), np.empty(n, dtype=bool),
+    )  # fmt: skip
+    for part in parts:
+        put_in_place(
+            places, part.row, part.levels, part.chance, part.label, part.second,
+            whole.row, whole.levels, whole.chance, whole.label, whole.second,
+        )  # fmt: skip
+    return whole
+
+
+@Compiled
+def put_in_place(
+    places: Int64[np.ndarray, " rows"],
+    row: Int64[np.ndarray, " n"],
+    levels: Levels,
+    chance: Float64[np.ndarray, " n"],
+    label: Int64[np.ndarray, " n"],
+    second: Mask,
+    all_rows: Int64[np.ndarray, " more"],
+    all_levels: Levels,
+    all_chances: Float64[np.ndarray, " more"],
+    all_labels: Int64[np.ndarray, " more"],
+    all_seconds: Mask,
+) -> None:
+    """Put a part at the next free places of its rows."""
+    for n in range(len(row)):
+        place = places[row[n]]
+        places[row[n]] += 1
+        all_rows[place], all_chances[place] = row[n], chance[n]
+        all_labels[place], all_seconds[place] = label[n], second[n]
+        for i in range(levels.shape[1]):
+            all_levels[place, i] = levels[n, i]
 
 
 def _joined_cells(parts: Sequence[Kept], features: int) -> Cells | None:

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float64, Int32, Int64
 
 from l2c.core.compiled import compiles
 from l2c.core.types import Levels
-from l2c.release.choosing import ROOM, best_sets, best_sets_at_once
+from l2c.release.choosing import ROOM, best_sets, best_sets_at_once, kept_counts, kept_counts_at_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +41,36 @@ class Selection:
     unlikely: Callable[[Levels, Int64[np.ndarray, " n"]], Float64[np.ndarray, " n"]] | None = None
 
     def worth(
-        self, levels: Levels, own: Levels, desired: Int64[np.ndarray, " n"], cost: Float64[np.ndarray, " n"]
+        self,
+        levels: Levels,
+        own: Levels,
+        row: Int64[np.ndarray, " n"],
+        desired: Int64[np.ndarray, " n"],
+        cost: Float64[np.ndarray, " n"],
     ) -> Float64[np.ndarray, " n"]:
-        """Return what each counterfactual adds to a set by itself."""
-        worth = self.sparsity * (levels == own).mean(axis=1) - self.cost * cost
+        """Return what each counterfactual adds to a set by itself, given the rows as they are and which it is for."""
+        kept = (kept_counts if compiles() else kept_counts_at_once)(levels, own, row)
+        worth = self.sparsity * (kept / levels.shape[1]) - self.cost * cost
         if self.unlikely is not None and self.unlikeliness:
             worth = worth - self.unlikeliness * self.unlikely(levels, desired)
         return worth
 
 
 def choose(
-    pool: Levels,
-    present: Bool[np.ndarray, "rows pool"],
+    levels: Levels,
+    position: Int64[np.ndarray, "rows pool"],
     worth: Float64[np.ndarray, "rows pool"],
     size: int,
     distance: float,
 ) -> Int64[np.ndarray, "rows size"]:
-    """Return the positions in the pool of each row's set, the best to read first; −1 where a pool is too small.
+    """Return the places in the pool of each row's set, the best to read first; −1 where a pool is too small.
 
     Parameters
     ----------
-    pool
-        Candidates by level: rows × pool × features.
-    present
-        Which places of the pool hold a candidate.
+    levels
+        The candidates of all rows.
+    position
+        Where those of each row's pool stand among them, −1 where a place of the pool holds none.
     worth
         What a candidate adds by itself.
     size
@@ -72,12 +78,15 @@ def choose(
     distance
         λ, the weight of the mean pairwise distance.
     """
+    present, features = position >= 0, levels.shape[1]
     if not distance:
         return _worthiest(present, worth, size)
-    gains, pull = in_whole_numbers(present, worth, size, distance, pool.shape[2])
-    small = pool.shape[2] < 256 and pool.max(initial=0) < 256
-    features = np.ascontiguousarray(pool.transpose(0, 2, 1), dtype=np.uint8 if small else np.int32)
-    return (best_sets if compiles() else best_sets_at_once)(features, present, gains, pull, size)
+    gains, pull = in_whole_numbers(present, worth, size, distance, features)
+    kind = np.empty(0, dtype=np.uint8 if features < 256 and levels.max(initial=0) < 256 else np.int32)
+    if compiles():
+        return best_sets(levels, position, gains, pull, size, kind)
+    pool = np.ascontiguousarray(levels[position].transpose(0, 2, 1), dtype=kind.dtype)
+    return best_sets_at_once(pool, present, gains, pull, size)
 
 
 def _worthiest(
@@ -104,10 +113,8 @@ def in_whole_numbers(
     worth = np.where(present, worth, 0.0)
     largest = np.abs(worth).max(axis=1, initial=0.0) + step * size * features
     _, exponent = np.frexp(largest / ROOM)
-    return (
-        np.rint(np.ldexp(worth, -exponent[:, None])).astype(np.int32),
-        np.rint(np.ldexp(step, -exponent)).astype(np.int32),
-    )
+    scale = np.ldexp(1.0, -exponent)
+    return np.rint(worth * scale[:, None]).astype(np.int32), np.rint(step * scale).astype(np.int32)
 
 
 def reading_order(

@@ -253,3 +253,9 @@ def test_an_input_of_other_features_than_the_schema_is_refused(other):
 def test_what_does_not_change_the_input_may_differ_between_the_schemas():
     inputs = l2c.OneHotInput.fit(PEOPLE, SCHEMA.edit("age", moves="rises", cost=3.0).edit("job", moves="never"))
     assert as_blackbox(l2c.TorchModel(network(2), inputs), SHAPE, CELLS[:4]).classes == (0, 1)
+
+
+def test_a_module_that_gives_back_a_part_of_its_input_answers_every_row_by_its_own():
+    blackbox = l2c.TorchModel(Answering(lambda matrix: matrix[:, :2]), INPUTS)
+    apart = np.concatenate([blackbox.proba(CELLS[start : start + 100]) for start in range(0, ROWS, 100)])
+    assert (blackbox.proba(CELLS) == apart).all()

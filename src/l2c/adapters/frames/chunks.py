@@ -53,9 +53,14 @@ def chunks_of(source: str | Path | Iterable[Any], schema: Schema, size: int) -> 
 
 def _sliced(frames: Iterator[Any], size: int) -> Iterator[Any]:
     for frame in frames:
-        data = nw.from_native(frame, eager_only=True)
-        for start in range(0, max(len(data), 1), size):
-            yield frame if len(data) <= size else data[start : start + size].to_native()
+        yield from in_pieces(frame, size)
+
+
+def in_pieces(frame: Any, size: int) -> Iterator[Any]:
+    """Yield a frame in pieces of at most so many rows; a small one as it is."""
+    data = nw.from_native(frame, eager_only=True)
+    for start in range(0, max(len(data), 1), size):
+        yield frame if len(data) <= size else data[start : start + size].to_native()
 
 
 def _of_csv(path: Path, schema: Schema, size: int) -> Iterator[pd.DataFrame]:

@@ -9,11 +9,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from l2c.adapters.frames import FrameShape
+from l2c.adapters.frames.chunks import in_pieces
 from l2c.core.blackbox import checked, numbers
 from l2c.core.types import Cells, Label, Probabilities
 from l2c.errors import L2CError, ModelError
 
 Answer = TypeVar("Answer")
+
+TOGETHER = 1 << 17
+"""The most rows that a model is asked about in one call: what it makes of them has to fit in the memory."""
 
 STACK_TRACE = "\nStack trace:"
 """Where XGBoost's messages stop being about what went wrong."""
@@ -52,7 +56,14 @@ class FrameModel:
 
     def of_frame(self, frame: Any, rows: int) -> Probabilities:
         """Return the probability of each class for each row of a frame."""
-        return checked(asked(self.answer, frame), rows, len(self.classes))
+        return by_pieces(lambda piece, some: checked(asked(self.answer, piece), some, len(self.classes)), frame, rows)
+
+
+def by_pieces(answer: Callable[[Any, int], np.ndarray], frame: Any, rows: int) -> np.ndarray:
+    """Return what a model answers about a frame of any length; `answer` takes a piece and its number of rows."""
+    if rows <= TOGETHER:
+        return answer(frame, rows)
+    return np.concatenate([answer(piece, len(piece)) for piece in in_pieces(frame, TOGETHER)])
 
 
 def asked(function: Callable[[Any], Answer], frame: Any) -> Answer:

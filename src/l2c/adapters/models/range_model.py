@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from l2c.adapters.frames import FrameShape
-from l2c.adapters.models.frame_model import asked
+from l2c.adapters.models.frame_model import asked, by_pieces
 from l2c.core.blackbox import numbers
 from l2c.core.number_range import OUTSIDE_AND_INSIDE, NumberRange
 from l2c.core.types import Cells, Label, Probabilities
@@ -58,7 +58,7 @@ class RangeModel:
 
     def prediction_of_frame(self, frame: Any, rows: int) -> Predictions:
         """Return the number that the model predicts for each row of a frame."""
-        return finite(asked(self.answer, frame), rows)
+        return by_pieces(lambda piece, some: finite(asked(self.answer, piece), some), frame, rows)
 
     def in_units_of(self, rows: Cells) -> RangeModel:
         """Return the same model, its distances measured in how far its predictions for some rows spread."""

@@ -62,7 +62,8 @@ class TorchModel:
             for start in range(0, max(len(cells), 1), BLOCK):
                 block[:] = 0.0
                 self.inputs.encoder.fill(block, cells[start : start + BLOCK])
-                parts.append(self._asked(torch.from_numpy(block)))
+                # A module may give back a part of its input, which is about to hold other rows.
+                parts.append(self._asked(torch.from_numpy(block)).clone())
             answer = self._probabilities(torch.cat(parts)[: len(cells)].double())
         return checked(answer.numpy(), len(cells), len(self.classes))
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from l2c.adapters.models.additive import AdditiveTwin, additive_twin
+from l2c.adapters.models.threshold import Shifted
 from l2c.adapters.models.torch_model import BLOCK, TorchModel
 from l2c.adapters.models.watch import Hurried
 from l2c.core.blackbox import BlackBox
@@ -45,6 +46,12 @@ def twin_of(blackbox: BlackBox, layout: Layout) -> Twin | None:
     if twin is None or not off <= FARTHEST:
         return None
     return replace(twin, close=SAFETY * max(off, LEAST))
+
+
+def twin_by_level(model: object) -> Twin | None:
+    """Return the twin by level that a differentiable one is, where that is a sum over the features; else None."""
+    seen = model.model if isinstance(model, Shifted) else model
+    return _of_sums(seen, seen.layout) if isinstance(seen, AdditiveTwin) else None
 
 
 def rows_at_random(layout: Layout) -> Cells:

@@ -1,0 +1,89 @@
+"""What learning pays: the share of valid ones among those judged, and H(N) beside an even law under the same pool.
+
+Acceptance is what fills the pools over what was judged for them: the last round of a row may judge more than it needs.
+Beside it stands the share of its first draws. For every seed there is a model and an explainer with its defaults, and
+the same explainer with what it learned left out (`frontier.py`): even weights and a constant selection. Sets are
+`balanced`, at dial 0.
+"""
+
+from __future__ import annotations
+
+from statistics import mean
+from typing import Any
+
+from measuring import Asked
+from models import case
+
+from l2c.evaluate.scorecard import scorecard
+
+CASES = {"german": None, "student": None, "admission": None, "adult": 300}
+"""The data sets, and how many of their test rows are explained if not all."""
+
+WITHIN = {"german": 0.5, "student": 0.5, "admission": 0.5, "adult": 1.0}
+"""How far H(N) may stay behind the even law's, in points."""
+
+N, POOL = 100, 1000
+DRAWS = 200
+"""Proposals of each row by which acceptance is also measured where no pool is full before all of them are judged."""
+
+
+def run(asked: Asked) -> list[dict[str, Any]]:
+    """Return the figures of every data set and seed."""
+    return [figures(name, seed, asked.rows or CASES[name]) for name in CASES for seed in range(asked.seeds)]
+
+
+def figures(name: str, seed: int, rows: int | None) -> dict[str, Any]:
+    """Return the figures of one data set with one seed."""
+    from frontier import without_learning  # it is found once `models` has told where
+
+    known = case(name, "paper", seed)
+    told: dict[str, Any] = {"part": "acceptance", "data": name, "seed": seed, "n": N, "pool": POOL, "dial": 0.0}
+    for which, asked in (("learned", known.explainer), ("even", without_learning(known.explainer))):
+        found = asked.explain(
+            known.rows[:rows], N, seed=seed, select="balanced", pool=POOL, plausibility=0.0, reasons=False
+        )  # fmt: skip
+        released = found.released
+        drawn = asked.explain(
+            known.rows[:rows], DRAWS, seed=seed, select="first", tries=DRAWS, plausibility=0.0, reasons=False
+        ).released  # fmt: skip
+        told |= {
+            f"{which}_acceptance": released.pooled / released.tries,
+            f"{which}_of_draws": drawn.pooled / drawn.tries,
+            f"{which}_h": 100 * (scorecard(released).harmonic_mean or 0.0),
+            f"{which}_short": sum(outcome.found < N for outcome in released.outcomes if outcome.status != "already"),
+        }
+    print(f"{name}, seed {seed}: {told['learned_acceptance']:.2f} accepted, H(N) {told['learned_h']:.2f}", flush=True)
+    return {**told, "rows": len(found.outcomes), "fit_cpu_s": known.fit_cpu_s}
+
+
+def summary(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the figures of each data set, over its seeds."""
+    names = list(dict.fromkeys(row["data"] for row in results))
+    return [_over_seeds([row for row in results if row["data"] == name]) for name in names]
+
+
+def _over_seeds(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    shares = ("learned_acceptance", "even_acceptance", "learned_of_draws", "even_of_draws")
+    numbers = (*shares, "learned_h", "even_h", "fit_cpu_s")
+    behind = [row["even_h"] - row["learned_h"] for row in rows]
+    lowest = min(row["learned_acceptance"] for row in rows)
+    return {
+        **rows[0], **{name: mean(row[name] for row in rows) for name in numbers}, "seeds": len(rows),
+        "behind": mean(behind), "most_behind": max(behind), "lowest": lowest,
+        "short": sum(row["learned_short"] for row in rows),
+    }  # fmt: skip
+
+
+TITLE = f"acceptance, and H(N) beside an even law: n = {N}, pool {POOL:,}, dial 0"
+COLUMNS = {
+    "data": lambda row: row["data"],
+    "inputs × seeds": lambda row: f"{row['rows']} × {row['seeds']}",
+    "accepted (lowest)": lambda row: f"{row['learned_acceptance']:.2f} ({row['lowest']:.2f})",
+    "by the even law": lambda row: f"{row['even_acceptance']:.2f}",
+    f"of the first {DRAWS} draws (even law)": lambda row: f"{row['learned_of_draws']:.2f} ({row['even_of_draws']:.2f})",
+    "H(N) (even law)": lambda row: f"{row['learned_h']:.2f} ({row['even_h']:.2f})",
+    "behind (most)": lambda row: f"{row['behind']:.2f} ({row['most_behind']:.2f})",
+    "may be": lambda row: f"{WITHIN[row['data']]:g}",
+    "inputs short of n": lambda row: str(row["short"]),
+    "fit, CPU s": lambda row: f"{row['fit_cpu_s']:.1f}",
+}

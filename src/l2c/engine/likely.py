@@ -1,0 +1,363 @@
+"""Draws along the reference law given the kept features, compiled: what `draw_given_kept` makes of the same streams.
+
+In one row, what is believed of a feature with all that hangs on it summed out depends on one thing alone: which of
+those features are drawn. So of a feature on which few hang it is worked out once for each such pattern, and remembered;
+of others once for each draw. Draws are made many at once, feature by feature, so that loops are long. Every sum
+and product is taken in the order in which numpy takes it, so that not even rounding tells them apart.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float64, Int16, Int32, Int64, UInt32, UInt64
+
+from l2c.core.compiled import Compiled
+from l2c.core.types import Keys, Levels
+from l2c.engine.conditional import VANISHING
+from l2c.engine.drawing import TOGETHER, stream_words
+from l2c.engine.reference import ReferenceLaw
+
+UNIT = 2.0**-31
+"""The step of uniform numbers of 31 bits."""
+
+REMEMBERED = 1 << 14
+"""Numbers remembered of one feature at the most: so many stay in a processor's cache."""
+
+MOST_BITS = 20
+
+
+class Tree(NamedTuple):
+    """A tree of dependences: parents stand before their children in `order`, −1 is the root's.
+
+    `wide` are the sizes of the parents, 1 for the root; the children of a feature are those of `children` from its own
+    place of `ends` to the next. The tables of all features follow one another, each by parent level and level.
+    """
+
+    order: Int64[np.ndarray, " features"]
+    parent: Int64[np.ndarray, " features"]
+    children: Int64[np.ndarray, " features"]
+    ends: Int64[np.ndarray, " features_and_one"]
+    tables: Float64[np.ndarray, " entries"]
+    starts: Int64[np.ndarray, " features"]
+    offsets: Int64[np.ndarray, " features"]
+    sizes: Int64[np.ndarray, " features"]
+    wide: Int64[np.ndarray, " features"]
+
+
+class Stream(NamedTuple):
+    """A row's stream from a position on, each draw so many words on, and room for what is read of it."""
+
+    key: int
+    position: int
+    step: int
+    words: UInt64[np.ndarray, " draws"]
+    uniform: UInt32[np.ndarray, " draws"]
+
+
+class Hand(NamedTuple):
+    """Draws of one row that are made together: by feature, whether each draws it, which do, how many, and its level.
+
+    `line` is where each draw finds what is believed: its pattern's line, or one of its own.
+    """
+
+    chosen: Bool[np.ndarray, "features draws"]
+    which: Int32[np.ndarray, "features draws"]
+    many: Int64[np.ndarray, " features"]
+    level: Int16[np.ndarray, "features draws"]
+    line: Int32[np.ndarray, "features draws"]
+
+
+class Known(NamedTuple):
+    """What is worked out for one row: of some features remembered by pattern, of the others overwritten.
+
+    A feature's pattern is a number whose bits tell which of those that hang on it are drawn; `shift` is the bit at
+    which a feature's own begin in its parent's.
+
+    Parameters
+    ----------
+    few
+        Whether a feature has few patterns.
+    belief, told, running
+        By line, the mass of each level of a feature, and what the feature tells of each level of its parent, first if
+        it is kept; by line and level of the parent, the running sums of its law.
+    """
+
+    few: Bool[np.ndarray, " features"]
+    shift: Int64[np.ndarray, " features"]
+    belief: Float64[np.ndarray, " masses"]
+    told: Float64[np.ndarray, " masses"]
+    running: Float64[np.ndarray, " masses"]
+    belief_at: Int64[np.ndarray, " features_and_one"]
+    told_at: Int64[np.ndarray, " features_and_one"]
+    running_at: Int64[np.ndarray, " features_and_one"]
+    line_at: Int64[np.ndarray, " features_and_one"]
+    given_at: Int64[np.ndarray, " features_and_one"]
+    believed: Int32[np.ndarray, " lines"]
+    run: Int32[np.ndarray, " lines"]
+
+
+@lru_cache(maxsize=16)
+def raised(
+    law: ReferenceLaw, exponent: float
+) -> tuple[Float64[np.ndarray, " entries"], Int64[np.ndarray, " features"]]:
+    """Return a law's tables raised to a power, one after the other, and where each begins."""
+    tables = np.concatenate([(table**exponent).ravel() for table in law.tables])
+    return tables, np.cumsum([0, *(table.size for table in law.tables[:-1])])
+
+
+@Compiled
+def likely_levels(
+    keys: Keys,
+    first: Int64[np.ndarray, " rows"],
+    count: int,
+    words_each: int,
+    coins: UInt32[np.ndarray, "rows features"],
+    weights: Float64[np.ndarray, "rows width"],
+    own: Levels,
+    order: Int64[np.ndarray, " features"],
+    parent: Int64[np.ndarray, " features"],
+    tables: Float64[np.ndarray, " entries"],
+    starts: Int64[np.ndarray, " features"],
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> Levels:
+    """Return draws whose changed features follow a tree of dependences given the kept ones.
+
+    Parameters
+    ----------
+    words_each
+        How many 64-bit words of a row's stream a draw takes.
+    coins
+        Below which integer a feature is selected, of 0 … 2**31.
+    weights, own
+        For each row, each level's own weight, and the levels to keep.
+    order, parent
+        The tree: parents before their children.
+    tables, starts
+        The tables of all features one after the other, each by parent level and level, and where each begins.
+    """
+    features = len(sizes)
+    levels = np.empty((len(keys), count, features), np.int16)
+    tree = _tree(order, parent, tables, starts, offsets, sizes)
+    known, hand = _known(tree, coins), _hand(features)
+    words, uniform = np.empty(TOGETHER, np.uint64), np.empty(TOGETHER, np.uint32)
+    for row in range(len(keys)):
+        _tell_kept(known, tree, own, row)
+        for start in range(0, count, TOGETHER):
+            some = min(TOGETHER, count - start)
+            stream = Stream(keys[row], (first[row] + start) * words_each, words_each, words, uniform)
+            _toss(hand, known, stream, some, coins, own, row)
+            _gather(known, tree, hand, some, weights, row)
+            _let_fall(known, tree, hand, stream, some, row)
+            for i in range(features):
+                for d in range(some):
+                    levels[row, start + d, i] = hand.level[i, d]
+    return levels
+
+
+@Compiled
+def _tree(
+    order: np.ndarray,
+    parent: np.ndarray,
+    tables: np.ndarray,
+    starts: np.ndarray,
+    offsets: np.ndarray,
+    sizes: np.ndarray,
+) -> Tree:
+    features = len(order)
+    wide, counts = np.ones(features, np.int64), np.zeros(features, np.int64)
+    for i in order[1:]:
+        wide[i] = sizes[parent[i]]
+        counts[parent[i]] += 1
+    ends = _begins(counts)
+    children, filled = np.empty(features, np.int64), ends.copy()
+    # The last first, as numpy takes them in.
+    for i in order[:0:-1]:
+        children[filled[parent[i]]] = i
+        filled[parent[i]] += 1
+    return Tree(order, parent, children, ends, tables, starts, offsets, sizes, wide)
+
+
+@Compiled
+def _hand(features: int) -> Hand:
+    shape = (features, TOGETHER)
+    chosen, which, many = np.empty(shape, np.bool_), np.empty(shape, np.int32), np.empty(features, np.int64)
+    return Hand(chosen, which, many, np.empty(shape, np.int16), np.empty(shape, np.int32))
+
+
+@Compiled
+def _known(tree: Tree, coins: np.ndarray) -> Known:
+    """Return where what is worked out is to be written; a feature that no row draws has no part in any pattern."""
+    features, sizes, wide = len(tree.sizes), tree.sizes, tree.wide
+    few, shift, bits = np.ones(features, np.bool_), np.zeros(features, np.int64), np.zeros(features, np.int64)
+    for i in tree.order[::-1]:
+        few[i] = few[i] and bits[i] <= MOST_BITS and (wide[i] * sizes[i]) << bits[i] <= REMEMBERED
+        p = tree.parent[i]
+        if p >= 0 and coins[:, i].max() > 0:
+            few[p] &= few[i]
+            shift[i] = bits[p]
+            bits[p] = min(bits[p] + bits[i] + 1, MOST_BITS + 1)
+    patterns = np.ones(features, np.int64) << bits
+    lines, cells = np.where(few, patterns, TOGETHER), np.where(few, patterns, 1) * wide
+    belief_at, told_at, running_at = _begins(lines * sizes), _begins((lines + 1) * wide), _begins(cells * sizes)
+    line_at, given_at = _begins(lines), _begins(cells)
+    return Known(
+        few, shift, np.empty(belief_at[-1]), np.empty(told_at[-1]), np.empty(running_at[-1]), belief_at, told_at,
+        running_at, line_at, given_at, np.full(line_at[-1], -1, np.int32), np.full(given_at[-1], -1, np.int32),
+    )  # fmt: skip
+
+
+@Compiled
+def _begins(counts: np.ndarray) -> np.ndarray:
+    """Return where each of several stretches begins, and where the last ends."""
+    begins = np.zeros(len(counts) + 1, np.int64)
+    begins[1:] = np.cumsum(counts)
+    return begins
+
+
+@Compiled
+def _tell_kept(known: Known, tree: Tree, own: Levels, row: int) -> None:
+    """Write down what each feature tells of its parent's levels if it is kept."""
+    for i in tree.order[1:]:
+        for k in range(tree.wide[i]):
+            known.told[known.told_at[i] + k] = tree.tables[tree.starts[i] + k * tree.sizes[i] + own[row, i]]
+
+
+@Compiled
+def _uniforms(stream: Stream, some: int, place: int) -> UInt32[np.ndarray, " draws"]:
+    """Return the uniform integers of 31 bits at a place of some draws: each is half a word."""
+    words, uniform, half = stream.words, stream.uniform, np.uint64(1 + 32 * (place % 2))
+    stream_words(words, some, stream.key, stream.position + place // 2, stream.step)
+    for d in range(some):
+        uniform[d] = np.uint32((words[d] >> half) & np.uint64(0x7FFFFFFF))
+    return uniform
+
+
+@Compiled
+def _toss(hand: Hand, known: Known, stream: Stream, some: int, coins: np.ndarray, own: Levels, row: int) -> None:
+    """Settle which of some draws change each feature; to begin with all are as they were, and no patterns known."""
+    chosen, which, level, line = hand.chosen, hand.which, hand.level, hand.line
+    for i in range(len(chosen)):
+        coin, few, many = coins[row, i], known.few[i], 0
+        for d in range(some):
+            level[i, d] = own[row, i]
+            line[i, d] = 0 if few else d
+            chosen[i, d] = False
+        if coin:
+            uniform = _uniforms(stream, some, len(chosen) + i)
+            for d in range(some):
+                chosen[i, d] = uniform[d] < coin
+            for d in range(some):
+                which[i, many] = d
+                many += chosen[i, d]
+        hand.many[i] = many
+
+
+# Places in whole arrays are handed on, and not parts of arrays: each part made would cost as much as its work.
+
+
+@Compiled
+def _gather(known: Known, tree: Tree, hand: Hand, some: int, weights: np.ndarray, row: int) -> None:
+    """Work out, from the leaves inwards, what is believed of features and what they tell, where it is not known."""
+    chosen, which, lines, told, told_at = hand.chosen, hand.which, hand.line, known.told, known.told_at
+    belief, believed, children, tables = known.belief, known.believed, tree.children, tree.tables
+    for place in range(len(chosen) - 1, -1, -1):
+        i = tree.order[place]
+        few, size, wide, p, first = known.few[i], tree.sizes[i], tree.wide[i], tree.parent[i], known.line_at[i]
+        for t in range(hand.many[i]):
+            d = which[i, t]
+            line = lines[i, d]
+            if few:
+                if believed[first + line] == row:
+                    continue
+                believed[first + line] = row
+            at = known.belief_at[i] + line * size
+            for j in range(size):
+                belief[at + j] = weights[row, tree.offsets[i] + j]
+            for n in range(tree.ends[i], tree.ends[i + 1]):
+                child = children[n]
+                said = (1 + lines[child, d]) if chosen[child, d] else 0
+                _take_in(belief, at, size, told, told_at[child] + said * size)
+            # What is remembered may serve draws in which the parent is drawn too.
+            if p >= 0 and (few or chosen[p, d]):
+                _sum_out(told, told_at[i] + (1 + line) * wide, wide, tables, tree.starts[i], belief, at, size)
+        if p >= 0 and known.few[p] and hand.many[i]:
+            _pass_on(lines, chosen, i, p, known.shift[i], some)
+
+
+@Compiled
+def _pass_on(line: np.ndarray, chosen: np.ndarray, i: int, parent: int, shift: int, some: int) -> None:
+    """Make a feature's pattern part of its parent's, in the draws that change it."""
+    for d in range(some):
+        pattern = np.int32((2 * line[i, d] + 1) << shift)
+        line[parent, d] |= pattern if chosen[i, d] else np.int32(0)
+
+
+@Compiled
+def _sum_out(
+    told: np.ndarray, to: int, wide: int, tables: np.ndarray, start: int, belief: np.ndarray, at: int, size: int
+) -> None:
+    """Work out what a child says of each level of its parent, with all its own levels summed out."""
+    for k in range(wide):
+        total = 0.0
+        for j in range(size):
+            total += belief[at + j] * tables[start + k * size + j]
+        told[to + k] = total
+
+
+@Compiled
+def _take_in(belief: np.ndarray, at: int, size: int, told: np.ndarray, said: int) -> None:
+    """Multiply what is believed of a feature by what a child says, and keep it from vanishing."""
+    top = 0.0
+    for k in range(size):
+        belief[at + k] *= told[said + k]
+        top = max(top, belief[at + k])
+    if top < VANISHING:
+        for k in range(size):
+            belief[at + k] /= top
+
+
+@Compiled
+def _let_fall(known: Known, tree: Tree, hand: Hand, stream: Stream, some: int, row: int) -> None:
+    """Draw, from the root outwards, each feature's level given its parent's, in the draws that change it."""
+    which, lines, level, run, running = hand.which, hand.line, hand.level, known.run, known.running
+    belief, tables = known.belief, tree.tables
+    for i in tree.order:
+        if not hand.many[i]:
+            continue
+        few, size, wide, p, start = known.few[i], tree.sizes[i], tree.wide[i], tree.parent[i], tree.starts[i]
+        given_at, running_at, belief_at = known.given_at[i], known.running_at[i], known.belief_at[i]
+        uniform = _uniforms(stream, some, i)
+        for t in range(hand.many[i]):
+            d = which[i, t]
+            line, given = np.int64(lines[i, d]), np.int64(level[p, d]) if p >= 0 else 0
+            cell = line * wide + given if few else given
+            at = running_at + cell * size
+            if not few or run[given_at + cell] != row:
+                run[given_at + cell] = row
+                _run_up(running, at, belief, belief_at + line * size, tables, start + given * size, size)
+            level[i, d] = _fallen(running, at, size, uniform[d])
+
+
+@Compiled
+def _run_up(
+    running: np.ndarray, to: int, belief: np.ndarray, at: int, tables: np.ndarray, start: int, size: int
+) -> None:
+    """Work out the running sums of a feature's law."""
+    total = 0.0
+    for j in range(size):
+        total += belief[at + j] * tables[start + j]
+        running[to + j] = total
+
+
+@Compiled
+def _fallen(running: np.ndarray, at: int, size: int, uniform: Any) -> int:
+    """Return the level that a uniform integer falls on."""
+    threshold = uniform * UNIT * running[at + size - 1]
+    level = 0
+    for j in range(size - 1):
+        level += threshold >= running[at + j]
+    return level
