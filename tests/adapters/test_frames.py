@@ -21,6 +21,8 @@ from hypothesis import given, settings
 from l2c.adapters import frames
 from l2c.adapters.frames import FrameShape, read, rebuild, shape_of, strict
 from l2c.adapters.frames.kinds import KINDS
+from l2c.adapters.frames.rebuilding import COPIES_ON_WRITE
+from l2c.adapters.frames.stored import Dtype
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.core.table import Column, summarise
@@ -725,6 +727,83 @@ def test_bookkeeping_goes_in_front_and_behind_and_yields_its_name(make: Any) -> 
         decorated,
         make({"row": [0, 0], "rank_": [1, 2], "rank": [7, 8], "age": [30, 40], "prediction": ["paid", "paid"]}),
     )
+
+
+def test_a_decorated_frame_shares_nothing_with_the_first(make: Any) -> None:
+    frame, row = make({"job": ["clerk", "nurse"], "age": [30, 40]}), np.array([0, 1])
+    decorated = frames.decorate(frame, {"row": row}, {})
+    if isinstance(decorated, pd.DataFrame):
+        decorated.loc[:, "age"], decorated.loc[:, "row"], decorated.loc[:, "job"] = 7, 7, "cook"
+    assert_same(frame, make({"job": ["clerk", "nurse"], "age": [30, 40]}))
+    assert row.tolist() == [0, 1]
+
+
+@pytest.mark.skipif(not COPIES_ON_WRITE, reason="pandas copies when it is told to")
+def test_features_do_not_change_with_the_frame_that_they_came_from() -> None:
+    frame = pd.DataFrame({"age": [1, 2], "job": ["nurse", "clerk"]})
+    features = frames.features_of(frame, Schema((AGE, JOB)))
+    frame.loc[0, "age"] = 50
+    assert features["age"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("rows", [1, 16, 17, 40])
+def test_few_rows_and_many_are_read_alike(make: Any, rows: int) -> None:
+    jobs, grades = ["nurse", None, "clerk", "engineer", "cook"], [3, None, 1, 2]
+    people = {"job": (jobs * rows)[:rows], "grade": (grades * rows)[:rows]}
+    reading = read(make(people), Schema((JOB, GRADE)))
+    known = {None: np.nan, "nurse": 0.0, "clerk": 1.0, "engineer": 2.0, 1: 0.0, 2: 1.0, 3: 2.0}
+    bad = [job == "cook" for job in people["job"]]
+    expected = np.array([[known.get(job, -1), known[grade]] for job, grade in zip(*people.values(), strict=True)])
+    expected[bad] = np.nan
+    assert np.array_equal(reading.cells, expected, equal_nan=True)
+    assert [problem.row for problem in reading.problems] == np.flatnonzero(bad).tolist()
+
+
+@pytest.mark.parametrize("rows", [3, 5000])
+def test_columns_gathered_at_once_are_those_gathered_one_by_one(make: Any, rows: int) -> None:
+    frame = make({"job": ["a", None, "b"], "town": ["x", "y", "z"], "age": [1.5, 2.5, 3.5]})
+    kind = frames.kinds.library_of(frame)
+    job, town, age = kind.columns(frame)
+    index = np.random.default_rng(0).integers(0, 6, rows)
+    parts = [(job, town, index), (town, None, index % 3), (age, age, index), (town, job, index[::-1].copy())]
+    together = kind.frame(dict(zip("abcd", kind.gather_all(parts), strict=True)))
+    assert_same(together, kind.frame(dict(zip("abcd", (kind.gather(*part) for part in parts), strict=True))))
+
+
+def test_levels_that_are_equal_but_of_other_types_are_not_mixed_up() -> None:
+    for levels, text in (((0, 1), "0"), ((False, True), "False"), ((0.0, 1.0), "0.0")):
+        feature = Feature(name="x", kind="binary", levels=levels)
+        shape = FrameShape("pandas", Schema((feature,)), (("x", Dtype("object")),))
+        assert str(shape.build(np.zeros((1, 1)))["x"][0]) == text
+
+
+@pytest.mark.parametrize(
+    ("change", "same"),
+    [
+        (lambda rows: rows, True),
+        (lambda rows: rows[["job", "age", "pay"]], True),
+        (lambda rows: rows.astype({"age": "int32"}), False),
+        (lambda rows: rows.astype({"job": object}), False),
+        (lambda rows: rows.assign(pay=[np.nan, 1.0]), False),
+        (lambda rows: rows.assign(age=[2**53 + 2, 1]), False),
+        (pl.from_pandas, False),
+    ],
+)
+def test_a_frame_holds_what_is_built_if_its_types_are_those_that_are_built(change: Any, same: bool) -> None:
+    rows = pd.DataFrame({"age": [30, 40], "pay": [0.5, 1.5], "job": ["nurse", "clerk"]})
+    schema = Schema((AGE, PAY, JOB))
+    frame = change(rows)
+    cells = strict(read(frame, schema))
+    assert frames.holds_what_is_built(frame, shape_of(rows, schema), cells) == same
+    if same:
+        assert_same(shape_of(rows, schema).build(cells), frame[list(rows.columns)])
+
+
+def test_an_object_column_holds_what_is_built_if_it_holds_texts_alone() -> None:
+    texts, numbers = pd.DataFrame({"job": ["nurse"]}, dtype=object), pd.DataFrame({"grade": [1.0]}, dtype=object)
+    for rows, feature, same in ((texts, JOB, True), (numbers, GRADE, False)):
+        schema = Schema((feature,))
+        assert frames.holds_what_is_built(rows, shape_of(rows, schema), np.zeros((1, 1))) == same
 
 
 # Files

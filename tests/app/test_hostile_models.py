@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -95,7 +96,7 @@ def test_a_model_that_is_random_is_not_taken_for_another_one(explainer, turning,
 BROKEN = {
     "raises": (lambda _: 1 / 0, "the model raised ZeroDivisionError: division by zero"),
     "answers NaN": (lambda frame: np.full(len(frame), np.nan), "the model answered NaN for row 0"),
-    "answers too few": (lambda frame: np.full(len(frame) - 1, 0.5), "the model answered 5 rows with shape"),
+    "answers too few": (lambda frame: np.full(len(frame) - 1, 0.5), r"the model answered \d+ rows with shape"),
     "is no probability": (lambda frame: np.full(len(frame), 1.5), "is no probability: it is outside 0 to 1"),
     "answers words": (lambda frame: ["maybe"] * len(frame), "the model answered with no array of numbers"),
 }
@@ -122,7 +123,7 @@ def test_a_model_that_hangs_is_left_behind_when_time_is_up(explainer, turning, f
     turning.now = hanging
     start = time.monotonic()
     with pytest.raises(ModelError, match=r"^the model did not answer within 0.3 s$"):
-        explainer.explain(ROWS[:20], 5, seconds=0.3)
+        replace(explainer, _twin=None).explain(ROWS[:20], 200, seconds=0.3)
     took = time.monotonic() - start
     released.set()
     assert took < 10

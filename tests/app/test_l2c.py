@@ -821,7 +821,7 @@ def test_what_the_model_takes_back_when_asked_again_is_not_released():
 
     fitted = 10**9
     explainer = replace(QUICK.fit(people(), moody, PEOPLE), _twin=None)
-    rows = people(40)
+    rows = people(40).astype({"age": "int32"})  # not what the model was shown before, so that it is asked again
     rows = rows[(paid(rows) < 0.5)].reset_index(drop=True)
     steady = explainer.explain(rows, 6)
     before = len(calls)

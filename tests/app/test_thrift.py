@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
 from dataclasses import dataclass, replace
 from functools import cache
@@ -51,10 +52,18 @@ def test_a_model_that_is_seen_into_is_asked_about_the_rows_and_what_is_released_
     for explainer in (seen(), replace(seen(), _twin=None)):
         counting, found = asked(explainer, rows, n=20, plausibility=0.0)
         if explainer._twin is None:
-            assert counting.rows == len(rows) + found.released.tries + len(found)
+            assert counting.rows == len(rows) + found.released.tries
         else:
-            assert counting.calls <= 4
+            assert counting.calls <= 2
             assert counting.rows <= len(rows) + len(found) + 0.01 * found.released.tries
+
+
+def test_what_the_model_was_not_shown_as_it_is_released_it_is_asked_about_again():
+    rows = applicants(30, seed=2)
+    explainer = replace(seen(), _twin=None)
+    for frame, again in ((rows, False), (rows.astype({"savings": "float32"}), True)):
+        counting, found = asked(explainer, frame, n=20, plausibility=0.0)
+        assert counting.rows == len(rows) + found.released.tries + again * len(found)
 
 
 def test_a_twin_changes_no_answer():
@@ -97,8 +106,23 @@ def test_a_twin_that_is_wrong_costs_time_and_not_a_counterfactual():
 def test_a_model_that_is_not_seen_into_is_asked_in_few_large_batches():
     explainer = wide_desk(seen=False)
     counting, found = asked(explainer, wide_rows(200, 5), n=10)
-    assert counting.rows == 200 + found.released.tries + len(found)
+    assert counting.rows == 200 + found.released.tries
     assert counting.rows / counting.calls > 50
+
+
+@pytest.mark.parametrize("twin", [False, True])
+def test_a_single_row_is_one_call_of_the_model_where_its_first_proposals_will_do(twin):
+    explainer = wide_desk(seen=twin)
+    first_round = math.ceil(3 / explainer.bundle.notes["acceptance"])
+    for row in range(20):
+        counting, found = asked(explainer, wide_rows(20, 5)[row : row + 1], n=3)
+        if twin:
+            assert (counting.calls, counting.rows) == (1, 1 + len(found))
+        elif found.released.tries <= first_round:
+            assert counting.calls == 1
+            assert counting.rows <= 1 + 4 * (1.5 * first_round + 33)
+        else:
+            assert counting.calls <= 1 + found.released.tries / first_round
 
 
 def test_a_first_round_is_as_long_as_it_takes_by_what_was_seen():

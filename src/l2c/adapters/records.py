@@ -54,9 +54,14 @@ class Record:
 
 def long_frame(features: Any, released: Released, index: Sequence[object] | None) -> Any:
     """Return the counterfactuals' features with their row, rank, the input's label, the model's answer, the cost."""
+    return frames.decorate(features, *beside(released, index))
+
+
+def beside(released: Released, index: Sequence[object] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the columns that stand before and behind the features of counterfactuals."""
     before: dict[str, Any] = {"row": released.row, "rank": released.rank}
     if index is not None:
-        before["index"] = [index[row] for row in released.row]
+        before["index"] = [index[row] for row in released.row.tolist()]
     if released.measured is None:
         labels = _labels(released.classes, released.predicted)
         after: dict[str, Any] = {"prediction": labels, "probability": released.chance, "cost": released.cost}
@@ -64,7 +69,7 @@ def long_frame(features: Any, released: Released, index: Sequence[object] | None
         after = {"prediction": released.measured.after, "cost": released.cost}
     if released.share_valid is not None:
         after["share_valid"] = released.share_valid
-    return frames.decorate(features, before, after)
+    return before, after
 
 
 def write(

@@ -19,12 +19,13 @@ from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.sight import see_into
 from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import within
+from l2c.app.ahead import MOST, Ahead, as_many_as, ask_ahead
 from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
-from l2c.app.fitting import Progress, answers, pools_from, selection_of
+from l2c.app.fitting import Progress, answers, ease_of, pools_from, selection_of
 from l2c.app.gate import Gate
-from l2c.app.judging import Judges
+from l2c.app.judging import Judges, Shown
 from l2c.app.people import People
 from l2c.app.privacy import Privacy
 from l2c.app.requests import Request, checked_request, whole_number_problems
@@ -38,6 +39,7 @@ from l2c.core.limits import NO_LIMITS, Limits
 from l2c.core.method import Question
 from l2c.core.schema import Schema
 from l2c.core.sight import View
+from l2c.core.streams import Streams
 from l2c.core.twin import Twin
 from l2c.core.types import Cells, Label, Mask, Probabilities
 from l2c.core.whole_bins import over_whole_bins
@@ -48,7 +50,7 @@ from l2c.release.explain import TAKEN_BACK, Pools, Sets
 from l2c.release.gather import with_unreadable
 from l2c.release.policy import Policy
 from l2c.release.ranking import only
-from l2c.release.reasons import EXPLORED, Plea, Stack, explained, pleas_of
+from l2c.release.reasons import EXPLORED, LACKING, Plea, Stack, explained, pleas_of
 from l2c.release.search import Budget
 from l2c.release.select import Selection
 from l2c.release.settle import Sight
@@ -193,36 +195,72 @@ class Explainer:
         policy = gate.policy(self.layout, self.classes) if gate else None
         notes = {**request.to_dict(), **described(aimed), "fit": dict(self.bundle.notes), **versions()}
 
-        def found(asked: Explainer) -> Explanations:
-            released = asked._whole(people, request, policy, aimed, progress)
+        def found(asked: Explainer) -> tuple[Explanations, bool]:
+            foreseen = asked._foreseen(people, request)
+            released = asked._whole(people, request, policy, aimed, progress, foreseen)
             unjudged = Explanations(released, people.features, people.index, asked.bundle.mark, notes, aimed)
-            return asked._confirmed(unjudged, policy)
+            return asked._confirmed(unjudged, people, policy, ask_rows=foreseen is not None)
 
-        explanations = found(asked)
-        if asked._twin is not None and _taken_back(explanations):
+        explanations, misled = found(asked)
+        if misled:
             # What a twin of the model foresaw the model itself denies: it is asked about every proposal.
-            explanations = found(replace(asked, _twin=None))
+            explanations, _ = found(replace(asked, _twin=None))
         return explanations
 
+    def _foreseen(self, people: People, request: Request) -> Probabilities | None:
+        """Return what a twin of the model says of the rows, if nothing hangs on its last digits; None to ask the model.
+
+        The model itself is then asked about them in the end, together with what is released.
+        """
+        if self._twin is None or isinstance(self.blackbox, RangeModel):
+            return None
+        readable = people.readable
+        proba = self._twin.of_cells(people.cells[readable])
+        goal, close = request.goal(proba, readable, threshold_of(self.blackbox)), self._twin.close
+        if not np.isnan(goal.low).all():
+            return None
+        apart = np.diff(np.sort(proba, axis=1), axis=1).min(axis=1) >= close
+        decided = goal.clear(proba, close) & replace(goal, margin=0.0).clear(proba, close)
+        return proba if (apart & decided).all() else None
+
     def _whole(
-        self, people: People, request: Request, policy: Policy | None, aimed: BlackBox, progress: Progress | None
+        self,
+        people: People,
+        request: Request,
+        policy: Policy | None,
+        aimed: BlackBox,
+        progress: Progress | None,
+        foreseen: Probabilities | None = None,
     ) -> Released:
         """Return the release over all rows, also those that could not be read, before it is judged again."""
-        readable = np.flatnonzero(~people.bad_rows)
-        released = self._released(people.cells[readable], readable, request, policy, progress)
+        readable = people.readable
+        released = self._released(people.cells[readable], readable, request, policy, progress, foreseen)
         if request.privacy.intervals:
             conditions = request.conditions(self.schema, readable)
             released = replace(released, share_valid=share_valid(released, (aimed, *self._also), conditions))
         return with_unreadable(released, readable, people.sentences, len(people.cells))
 
-    def _confirmed(self, found: Explanations, policy: Policy | None) -> Explanations:
-        """Return what the model, asked about the very frame that is released, does not take back."""
-        if not len(found):
-            return found
-        features = found.features()
-        released = Judges(self.blackbox, self._also).confirmed(found.released, features, found.mark.shape)
-        built = found.released, features
-        return replace(found, released=released if policy is None else gated(policy, released), _built=built)
+    def _confirmed(
+        self, found: Explanations, people: People, policy: Policy | None, *, ask_rows: bool
+    ) -> tuple[Explanations, bool]:
+        """Return what the model, asked about the very frame that is released, does not take back.
+
+        And whether a twin of the model foresaw something else than the model says. What the model itself judged already
+        on such a frame is not asked again.
+        """
+        judges, rows = Judges(self.blackbox, self._also), people.readable if ask_rows else people.readable[:0]
+        cells = people.cells[people.readable]
+        known = self._twin is None and judges.were_shown(people.features, found.mark.shape, cells)
+        if not len(rows) and (known or not len(found)):
+            return found, False
+        shown = Shown.of(people.features, found.released, rows)
+        released, proba = judges.confirmed(found.released, shown, found.mark.shape)
+        taken_back = any(TAKEN_BACK in outcome.sentence for outcome in released.outcomes)
+        misled = self._twin is not None and (taken_back or not self._twin.agrees(people.cells[rows], proba))
+        columns = shown.columns_from(len(rows))
+        built = None if columns is None else (found.released, columns)
+        released = released if policy is None else gated(policy, released)
+        return replace(found, released=released, _built=built), misled
 
     def _people(self, frame: Any, privacy: Privacy) -> People:
         if privacy.intervals and self.bundle.release == "intervals":
@@ -344,24 +382,31 @@ class Explainer:
         request: Request,
         policy: Policy | None,
         progress: Progress | None,
+        foreseen: Probabilities | None = None,
     ) -> Released:
-        proba = answers(self.blackbox, cells)
-        if self._twin is not None and not self._twin.agrees(cells, proba):
-            return replace(self, _twin=None)._released(cells, readable, request, policy, progress)
-        goal = request.goal(proba, readable, threshold_of(self.blackbox))
         clock = _clock(request.seconds)
         # As many at first as it takes by what was seen when fitting: each further round is a call of the model.
         budget = Budget(request.tries, request.patience, clock, self.bundle.notes.get("acceptance", 1.0))
-        question = self._question(cells, proba, goal, self.schema, request.limits(readable))
+        ahead = self._ahead(cells, readable, request, policy, budget)
+        if ahead is not None:
+            proba, question, goal = ahead.proba, ahead.question, ahead.question.goal
+        else:
+            proba = answers(self.blackbox, cells) if foreseen is None else foreseen
+            if foreseen is None and self._twin is not None and not self._twin.agrees(cells, proba):
+                return replace(self, _twin=None)._released(cells, readable, request, policy, progress)
+            goal = request.goal(proba, readable, threshold_of(self.blackbox))
+            question = self._question(cells, proba, goal, self.schema, request.limits(readable))
         # A solver settles some rows of a batch, and an interval release may not depend on the batch.
         sight = None if request.privacy.intervals else lambda: self._view(cells)
         sets = request.n, selection_of(self.bundle.counterer, request.select, request.plausibility)
-        pools = self._pools(question, request, budget, policy, sight, progress, at_once=None if policy else sets)
+        pools = self._pools(
+            question, request, budget, policy, sight, progress, ahead=ahead, at_once=None if policy else sets
+        )
         released = pools.release(*sets)
         if isinstance(self.blackbox, RangeModel):
             numbers = Measured(self.blackbox.prediction(cells), np.empty(len(released.row)))
             released = replace(released, measured=numbers)
-        if not request.reasons:
+        if not request.reasons or not any(outcome.status in LACKING for outcome in released.outcomes):
             return released
         own = policy if policy is not None and policy.scope == "set" else None
 
@@ -396,10 +441,30 @@ class Explainer:
         frail = alone if request.robust else None
         return replace(released, outcomes=tuple(explained(released.outcomes, pleas, self.schema, again, frail)))
 
+    def _ahead(
+        self, cells: Cells, readable: np.ndarray, request: Request, policy: Policy | None, budget: Budget
+    ) -> Ahead | None:
+        """Return what a model that is not seen into says of few rows and their first proposals; None of more rows."""
+        counterer, count = self.bundle.counterer, as_many_as(budget.first_round(request.pool), request.tries)
+        one_by_one = self._twin is not None or self._also or policy is not None or request.privacy.intervals
+        if one_by_one or len(self.blackbox.classes) != 2 or not 0 < len(cells) * (1 + 4 * count) <= MOST:
+            return None
+        streams, limits = Streams.for_rows(cells, request.seed), request.limits(readable)
+        ease = ease_of(request.n, request.pool)
+        return ask_ahead(
+            self.blackbox,
+            lambda question: counterer.proposer(question, streams, request.plausibility, ease),
+            lambda proba, goal: self._question(cells, proba, goal, self.schema, limits),
+            lambda proba: request.goal(proba, readable, threshold_of(self.blackbox)),
+            len(cells),
+            count,
+            others=counterer.recipe.decode_again,
+        )
+
     def _question(
         self, cells: Cells, proba: Probabilities, goal: Goal, schema: Schema, limits: Sequence[tuple[Limits, Mask]]
     ) -> Question:
-        layout = replace(self.layout, schema=schema)
+        layout = self.layout if schema is self.schema else replace(self.layout, schema=schema)
         return Question.of(layout, cells, proba, goal, decode=self.bundle.counterer.recipe.decode, limits=limits)
 
     def _pools(
@@ -411,11 +476,12 @@ class Explainer:
         sight: Sight | None = None,
         progress: Progress | None = None,
         enough: np.ndarray | None = None,
+        ahead: Ahead | None = None,
         at_once: Sets | None = None,
     ) -> Pools:
         return pools_from(
             self.bundle.counterer,
-            self.blackbox,
+            self.blackbox if ahead is None else ahead.blackbox,
             question,
             pool=request.pool,
             enough=request.n if enough is None else enough,
@@ -428,6 +494,7 @@ class Explainer:
             policy=policy,
             sight=sight,
             progress=progress,
+            proposer=None if ahead is None else ahead.proposer,
             at_once=at_once,
         )
 
@@ -456,10 +523,6 @@ def load(folder: str | Path, *, model: object) -> Explainer:
     blackbox = bundle.mark.recognise(model, bundle.counterer.layout, str(folder))
     twin = twin_of(blackbox, bundle.counterer.layout) if bundle.notes.get("twin") else None
     return Explainer(bundle, blackbox, model, _twin=twin)
-
-
-def _taken_back(found: Explanations) -> bool:
-    return any(TAKEN_BACK in outcome.sentence for outcome in found.outcomes)
 
 
 def _clock(seconds: float | None) -> Callable[[], bool]:

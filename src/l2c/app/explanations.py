@@ -17,6 +17,7 @@ from l2c.adapters.models.mark import ModelMark
 from l2c.app.audit import AuditReport, audit_released
 from l2c.app.coarse_frames import told_coarsely
 from l2c.app.display import as_html, sheets
+from l2c.app.judging import Shown
 from l2c.core.blackbox import BlackBox, class_of
 from l2c.core.explanation import Outcome, Released
 from l2c.core.schema import Schema
@@ -51,7 +52,7 @@ class Explanations:
     mark: ModelMark
     notes: Mapping[str, Any]
     _blackbox: BlackBox | None = None
-    _built: tuple[Released, Any] | None = None
+    _built: tuple[Released, Mapping[str, Any]] | None = None
 
     @property
     def schema(self) -> Schema:
@@ -83,7 +84,10 @@ class Explanations:
             holds all over them; of any other, for the values that stand here without it. A limit that cuts through a
             bin, such as a permitted range, holds for the value.
         """
-        features = self._features()
+        plain = self.released.share_valid is None and self.released.coarse is None and not intervals
+        if plain:
+            return self.representatives()
+        features = self.features()
         if self.released.share_valid is not None:
             features = in_words(features, self.released.layout, self.released.levels)
         elif intervals:
@@ -97,20 +101,18 @@ class Explanations:
 
         Each was judged by the model, and is valid.
         """
-        return records.long_frame(self._features(), self.released, self.index)
-
-    def _features(self) -> Any:
-        """Return the features as they were built for the model to judge, if they are still the same."""
-        if self._built is not None and self._built[0].cells is self.released.cells:
-            return self._built[1]
-        return self.features()
+        return frames.decorated(library_of(self.frame), self._columns(), *records.beside(self.released, self.index))
 
     def features(self) -> Any:
         """Return the counterfactuals' features alone, ready for the model."""
-        released = self.released
-        changed = released.cells != released.factual[released.row]
-        both_missing = np.isnan(released.cells) & np.isnan(released.factual[released.row])
-        return frames.rebuild(self.frame, self.schema, released.row, released.cells, changed & ~both_missing)
+        kind = library_of(self.frame)
+        return kind.frame({name: frames.unshared(kind, column) for name, column in self._columns().items()})
+
+    def _columns(self) -> Mapping[str, Any]:
+        """Return the features' columns as they were built for the model to judge, if they are still the same."""
+        if self._built is not None and self._built[0].cells is self.released.cells:
+            return self._built[1]
+        return Shown.of(self.frame, self.released).columns
 
     def scores(self, reference: Any = None, held_out: Any = None) -> Scorecard:
         """Return the metrics of the release.
@@ -176,7 +178,7 @@ class Explanations:
 
     def write_part(self, path: Path, first: int) -> None:
         """Write everything as a part of a longer release, in which the first row here has that position."""
-        parts = (self.released, self._features(), self.frame, self.index, self.mark, self.notes)
+        parts = (self.released, self.features(), self.frame, self.index, self.mark, self.notes)
         records.write(path, *parts, first=first)
 
     def __repr__(self) -> str:

@@ -427,6 +427,14 @@ def _needs_torch() -> Iterator[None]:
         raise MissingExtraError("fitting an explainer", "torch", "fit") from error
 
 
+def ease_of(enough: int | np.ndarray, pool: int) -> float:
+    """Return how easy proposals should make it, for a pool of some size to choose so many from.
+
+    Who wants more to choose from than is usual wants better sets, and asks more for them.
+    """
+    return min(1.0, math.sqrt(usual_pool(enough) / pool)) if isinstance(enough, int) else 1.0
+
+
 def pools_from(
     counterer: Counterer,
     blackbox: BlackBox,
@@ -443,13 +451,14 @@ def pools_from(
     policy: Policy | None = None,
     sight: Sight | None = None,
     progress: Progress | None = None,
+    proposer: Proposer | None = None,
     at_once: Sets | None = None,
 ) -> Pools:
     """Return pools of valid counterfactuals for a batch of rows, proposed at this place of the dial."""
     recipe = counterer.recipe
-    # Who wants more to choose from than is usual wants better sets, and asks more for them.
-    ease = min(1.0, math.sqrt(usual_pool(enough) / pool)) if isinstance(enough, int) else 1.0
-    proposer: Proposer = counterer.proposer(question, Streams.for_rows(question.cells, seed), dial, ease)
+    if proposer is None:
+        streams = Streams.for_rows(question.cells, seed)
+        proposer = counterer.proposer(question, streams, dial, ease_of(enough, pool))
     return look(
         question,
         layout=counterer.layout,

@@ -3,24 +3,83 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 
 from l2c.adapters import frames
 from l2c.adapters.frames import FrameShape
+from l2c.adapters.frames.kinds import KINDS
 from l2c.adapters.models import FrameModel
 from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.core.blackbox import BlackBox
 from l2c.core.explanation import Measured, Released
-from l2c.core.types import Cells, Probabilities
+from l2c.core.schema import Schema
+from l2c.core.types import Cells, Mask, Probabilities
 from l2c.release.explain import confirm
 from l2c.release.search import judged_by_all
 
 PROBED = 64
 """The most rows, of those that a model took back, that are asked again to see whether it is steady."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """Rows to be judged: their cells, and the columns of the frame that holds them for the caller, made when needed.
+
+    Parameters
+    ----------
+    frame, schema
+        The frame that they start from, and what its columns are.
+    row, cells, changed
+        For each, the position of the row it starts from, its cells, and which of them are not the caller's own.
+    """
+
+    frame: Any
+    schema: Schema
+    row: Int64[np.ndarray, " shown"]
+    cells: Cells
+    changed: Mask
+
+    @classmethod
+    def of(cls, frame: Any, released: Released, rows: Int64[np.ndarray, " some"] | None = None) -> Shown:
+        """Return the counterfactuals of a release, behind some of the rows themselves."""
+        own = released.factual[released.row]
+        changed = (released.cells != own) & ~(np.isnan(released.cells) & np.isnan(own))
+        row, cells = released.row, released.cells
+        if rows is not None and len(rows):
+            row, cells = np.concatenate([rows, row]), np.concatenate([released.factual[rows], cells])
+            changed = np.concatenate([np.zeros((len(rows), changed.shape[1]), dtype=bool), changed])
+        return cls(frame, released.layout.schema, row, cells, changed)
+
+    @property
+    def kind(self) -> str:
+        return frames.kind_of(self.frame)
+
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """The columns of the frame, in the caller's order."""
+        return frames.rebuilt_columns(self.frame, self.schema, self.row, self.cells, self.changed)
+
+    def columns_from(self, first: int) -> dict[str, Any] | None:
+        """Return the columns without the first rows, or None if they were not needed."""
+        if "columns" not in self.__dict__:
+            return None
+        return {name: column[first:] for name, column in self.columns.items()}
+
+    def frame_for(self, shape: FrameShape) -> Any:
+        """Return the frame with its columns in the order of the model's: it may tell them apart by their place."""
+        return KINDS[self.kind].frame({name: self.columns[name] for name, _ in shape.columns})
+
+    def held(self) -> Cells:
+        """Return the cells as the frame holds them."""
+        if frames.keeps_numbers(self.frame, self.schema):
+            return self.cells
+        frame = KINDS[self.kind].frame(self.columns)
+        return frames.strict(frames.read(frame, self.schema))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,39 +89,58 @@ class Judges:
     model: BlackBox
     also: tuple[BlackBox, ...] = ()
 
-    def confirmed(self, released: Released, features: Any, shape: FrameShape) -> Released:
+    def were_shown(self, frame: Any, shape: FrameShape, cells: Cells) -> bool:
+        """Return whether models that were asked about cells have seen what a frame that starts from these rows holds.
+
+        Parameters
+        ----------
+        frame, cells
+            The rows to explain.
+        """
+        if any(isinstance(judge, RangeModel) for judge in (self.model, *self.also)):
+            return False  # the numbers behind its answers are to be told
+        takes_frames = any(isinstance(judge, FrameModel) for judge in (self.model, *self.also))
+        if takes_frames and frames.kind_of(frame) == shape.kind:
+            return frames.holds_what_is_built(frame, shape, cells)
+        return frames.keeps_numbers(frame, shape.schema)
+
+    def confirmed(self, released: Released, shown: Shown, shape: FrameShape) -> tuple[Released, Probabilities]:
         """Return the release as all models judge its frame, without what one of them takes back.
+
+        Parameters
+        ----------
+        shown
+            The counterfactuals, behind rows that the model is asked about too: its answers for these come back.
 
         Raises
         ------
         ModelError
             If something is taken back by a model that does not answer the same row alike.
         """
-        cells = released.cells if frames.keeps_numbers(features, shape.schema) else None
-        told = [judged_on(judge, shape, features, cells) for judge in (self.model, *self.also)]
-        answers, (_, numbers) = [proba for proba, _ in told], told[0]
+        first = len(shown.row) - len(released.row)
+        told = [judged_on(judge, shape, shown) for judge in (self.model, *self.also)]
+        answers, (before, numbers) = [proba[first:] for proba, _ in told], told[0]
         if numbers is not None and released.measured is not None:
-            released = replace(released, measured=Measured(released.measured.before, numbers))
+            released = replace(released, measured=Measured(released.measured.before, numbers[first:]))
         stands, *_ = judged_by_all(released.goal.take(released.row), answers)
         if not stands.all():
             for judge in (self.model, *self.also):
                 probe_steadiness(judge, released.cells[~stands][:PROBED])
-        return confirm(released, answers[0], answers[1:])
+        return confirm(released, answers[0], answers[1:]), before[:first]
 
 
 def judged_on(
-    blackbox: BlackBox, shape: FrameShape, features: Any, cells: Cells | None = None
+    blackbox: BlackBox, shape: FrameShape, shown: Shown
 ) -> tuple[Probabilities, Float64[np.ndarray, " rows"] | None]:
-    """Return a model's answers on a frame of counterfactuals, and the numbers behind them if it predicts numbers.
+    """Return a model's answers on counterfactuals, and the numbers behind them if it predicts numbers.
 
-    A model that takes frames of this kind is asked about the frame itself, and any other about what it holds: the
-    cells, where it is known which they are.
+    A model that takes frames of the caller's kind is asked about the frame itself, and any other about what it holds.
     """
-    same, rows = frames.kind_of(features) == shape.kind, frames.height(features)
+    same, rows = shown.kind == shape.kind, len(shown.row)
     if isinstance(blackbox, RangeModel):
-        own = shape.arrange(features) if same else shape.build(frames.strict(frames.read(features, shape.schema)))
+        own = shown.frame_for(shape) if same else shape.build(shown.held())
         numbers = blackbox.prediction_of_frame(own, rows)
         return blackbox.wanted.proba(numbers), numbers
     if isinstance(blackbox, FrameModel) and same:
-        return blackbox.of_frame(shape.arrange(features), rows), None
-    return blackbox.proba(frames.strict(frames.read(features, shape.schema)) if cells is None else cells), None
+        return blackbox.of_frame(shown.frame_for(shape), rows), None
+    return blackbox.proba(shown.held()), None

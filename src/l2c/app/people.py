@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int64
 
 from l2c.adapters import frames
 from l2c.adapters.frames import FrameShape, Reading
@@ -38,6 +39,11 @@ class People:
     sentences: Mapping[int, str]
     features: Any
     index: Sequence[object] | None
+
+    @property
+    def readable(self) -> Int64[np.ndarray, " readable"]:
+        """The positions of the rows that could be read."""
+        return np.flatnonzero(~self.bad_rows)
 
     @classmethod
     def read(cls, frame: Any, schema: Schema) -> People:

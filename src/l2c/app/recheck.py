@@ -17,7 +17,7 @@ from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.app.aims import version_of
 from l2c.app.explanations import Explanations, read
-from l2c.app.judging import judged_on
+from l2c.app.judging import Shown, judged_on
 from l2c.core.blackbox import decide
 from l2c.core.types import Label, Mask
 
@@ -191,7 +191,7 @@ def recheck(found: str | Path | Explanations, *, model: object, threshold: float
     if not len(stored):
         return Recheck(stored, np.zeros(0, dtype=bool), [], np.empty(0))
     probe_steadiness(version, released.cells[:PROBED])
-    proba, numbers = judged_on(version, stored.mark.shape, stored.features())
+    proba, numbers = judged_on(version, stored.mark.shape, Shown.of(stored.frame, released))
     decides = stored.mark.threshold if threshold is None else threshold
     goal = replace(released.goal.take(released.row), threshold=decides, margin=0.0)
     labels = _labels(released.classes, decide(proba, decides)) if numbers is None else numbers.tolist()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Float32, Float64, Int64
+from jaxtyping import Bool, Float32, Float64, Int64
 
 from l2c.core.binning import Edges
 from l2c.core.feature import Feature
@@ -70,21 +70,32 @@ class Layout:
     schema: Schema
     axes: tuple[Axis, ...]
     sizes: Int64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+    known: Int64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+    """How many levels of each feature stand for a value."""
     offsets: Int64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+    width: int = field(init=False, repr=False, compare=False)
+    owner: Int64[np.ndarray, " width"] = field(init=False, repr=False, compare=False)
+    """The feature that each place of the flat axis belongs to."""
+    numeric: Bool[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+    _cuts: tuple[tuple[int, np.ndarray], ...] = field(init=False, repr=False, compare=False)
+    _stand_ins: dict[tuple[Decode, bool], np.ndarray] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        """Work out what every call would ask for again."""
         sizes = np.array([axis.size for axis in self.axes], dtype=np.int64)
-        object.__setattr__(self, "sizes", sizes)
-        object.__setattr__(self, "offsets", np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64))
-
-    @property
-    def width(self) -> int:
-        return int(self.sizes.sum())
-
-    @property
-    def owner(self) -> Int64[np.ndarray, " width"]:
-        """The feature that each place of the flat axis belongs to."""
-        return np.repeat(np.arange(len(self.axes)), self.sizes)
+        numeric = np.array([feature.numeric for feature in self.schema.features], dtype=bool)
+        worked_out = {
+            "sizes": sizes,
+            "known": np.array([axis.known for axis in self.axes], dtype=np.int64),
+            "offsets": np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
+            "width": int(sizes.sum()),
+            "owner": np.repeat(np.arange(len(self.axes)), sizes),
+            "numeric": numeric,
+            "_cuts": tuple((i, np.asarray(self.axes[i].cuts)) for i in np.flatnonzero(numeric).tolist()),
+            "_stand_ins": {},
+        }
+        for name, value in worked_out.items():
+            object.__setattr__(self, name, value)
 
     @property
     def stands_for_a_value(self) -> Mask:
@@ -96,23 +107,21 @@ class Layout:
 
         With `other`, it is the median where the choice says midpoint, and the other way round.
         """
-        values: list[float] = []
-        for feature, axis in zip(self.schema.features, self.axes, strict=True):
-            values += stand_ins(feature, axis, decode, other=other)
-            values += [np.nan] if axis.missing else []
-        return np.array(values, dtype=np.float64)
+        if (decode, other) not in self._stand_ins:
+            values: list[float] = []
+            for feature, axis in zip(self.schema.features, self.axes, strict=True):
+                values += stand_ins(feature, axis, decode, other=other)
+                values += [np.nan] if axis.missing else []
+            self._stand_ins[decode, other] = np.array(values, dtype=np.float64)
+        return self._stand_ins[decode, other].copy()
 
     def levels(self, cells: Cells) -> Levels:
         """Return the level of every cell; numbers beyond the outer edges belong to the outer bins."""
-        levels = np.empty(cells.shape, dtype=np.int16)
-        for i, (feature, axis) in enumerate(zip(self.schema.features, self.axes, strict=True)):
-            column = cells[..., i]
-            gone = np.isnan(column)
-            if feature.numeric:
-                found = np.searchsorted(np.asarray(axis.cuts), column, side="left")
-            else:
-                found = np.where(gone, 0, column).astype(np.int64)
-            levels[..., i] = np.where(gone, axis.known, found)
+        gone = np.isnan(cells)
+        levels = np.where(gone | self.numeric, self.known, cells).astype(np.int16)
+        for i, cuts in self._cuts:
+            found = np.searchsorted(cuts, cells[..., i], side="left")
+            levels[..., i] = np.where(gone[..., i], self.known[i], found)
         return levels
 
     def values(self, levels: Levels, decode: Decode, *, other: bool = False) -> Cells:

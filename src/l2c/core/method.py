@@ -83,9 +83,12 @@ class Question:
             What the caller asks beyond the schema, each with the rows that it is for.
         """
         levels = layout.levels(cells)
-        desired = np.where(goal.accepted, proba, -np.inf).argmax(axis=1)
         room = room_for(layout, cells, levels, decode, limits)
-        return cls(cells, levels, decide(proba, goal.threshold), desired, goal, goal.reached(proba), room)
+        return cls(cells, levels, *_aims(proba, goal), room)
+
+    def answered(self, proba: Probabilities, goal: Goal) -> Question:
+        """Return the question of the same rows, should the model answer so for them as they are."""
+        return Question(self.cells, self.levels, *_aims(proba, goal), self.room)
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -101,6 +104,14 @@ class Question:
             self.already[rows],
             self.room.take(rows),
         )
+
+
+def _aims(
+    proba: Probabilities, goal: Goal
+) -> tuple[Int64[np.ndarray, " rows"], Int64[np.ndarray, " rows"], Goal, Mask]:
+    """Return the class that each row has, the one that proposals aim at, the goal, and which rows are there."""
+    desired = np.where(goal.accepted, proba, -np.inf).argmax(axis=1)
+    return decide(proba, goal.threshold), desired, goal, goal.reached(proba)
 
 
 class Marginals(NamedTuple):

@@ -81,14 +81,15 @@ class Room:
 
         They are counted by how many features change, so that a limit on it counts.
         """
-        if (self.changes >= levels.shape[1]).all():
-            return np.asarray(self.choices(layout).astype(np.float64).prod(axis=1))
+        choices, features = self.choices(layout), levels.shape[1]
+        if (self.changes >= features).all():
+            return choices.prod(axis=1, dtype=np.float64)
         stay = np.take_along_axis(self.open, levels + layout.offsets, axis=1)
-        move = self.choices(layout) - stay
+        move = choices - stay
         most = int(self.changes.max(initial=0))
         ways = np.zeros((len(levels), most + 1))
         ways[:, 0] = 1.0
-        for i in range(levels.shape[1]):
+        for i in range(features):
             moved = np.concatenate([np.zeros((len(levels), 1)), ways[:, :-1]], axis=1) * move[:, i, None]
             ways = ways * stay[:, i, None] + moved
         return np.where(np.arange(most + 1)[None, :] <= self.changes[:, None], ways, 0.0).sum(axis=1)
@@ -104,6 +105,12 @@ class _Plot:
     open: Allowed
     low: Float64[np.ndarray, "rows features"]
     high: Float64[np.ndarray, "rows features"]
+
+    @property
+    def bounded(self) -> list[int]:
+        """The numbers that have a permitted range, in some row at least."""
+        ends = (np.isfinite(self.low) | np.isfinite(self.high)).any(axis=0)
+        return np.flatnonzero(self.layout.numeric & ends).tolist()
 
     def segment(self, feature: int) -> slice:
         start = int(self.layout.offsets[feature])
@@ -152,31 +159,30 @@ def room_for(
 
 def _laid_out(layout: Layout, cells: Cells, levels: Levels) -> tuple[_Plot, Allowed]:
     """Return what the features allow whatever their direction, and which levels lie in the wrong one."""
-    rows, features = levels.shape
-    low, high = np.full((rows, features), -np.inf), np.full((rows, features), np.inf)
-    columns, behind = [], []
-    for i, (feature, axis) in enumerate(zip(layout.schema.features, layout.axes, strict=True)):
-        own, level = levels[:, i, None], np.arange(axis.size)[None, :]
-        proposable = (level < axis.known) & (feature.moves != "never")
-        wrong_way = _wrong_way(feature, axis, own, level)
-        columns.append(proposable | (level == own))
-        behind.append(wrong_way & (level != own))
-        if feature.low is not None:
-            low[:, i] = feature.low
-        if feature.high is not None:
-            high[:, i] = feature.high
-    plot = _Plot(layout, cells, levels, np.concatenate(columns, axis=1), low, high)
-    return plot, np.concatenate(behind, axis=1)
+    features = layout.schema.features
+    level, own = np.arange(layout.width) - layout.offsets[layout.owner], levels[:, layout.owner]
+    moves = np.array([feature.moves for feature in features])[layout.owner]
+    kept = level == own
+    proposable = (level < layout.known[layout.owner]) & (moves != "never")
+    ends = (np.array([end(feature) for feature in features]) for end in (_least, _greatest))
+    low, high = (np.repeat(bound[None, :], len(levels), axis=0) for bound in ends)
+    return _Plot(layout, cells, levels, proposable | kept, low, high), _wrong_way(layout, moves, level, own)
 
 
-def _wrong_way(feature: Feature, axis: Axis, own: Levels, level: np.ndarray) -> Bool[np.ndarray, "rows size"]:
+def _least(feature: Feature) -> float:
+    return -np.inf if feature.low is None else feature.low
+
+
+def _greatest(feature: Feature) -> float:
+    return np.inf if feature.high is None else feature.high
+
+
+def _wrong_way(layout: Layout, moves: np.ndarray, level: np.ndarray, own: Levels) -> Allowed:
     """Return the paper's restricted set C_i: the levels on the wrong side of a row's own."""
-    unordered = (own == axis.known) & (level != own)  # beside a missing value nothing is higher or lower
-    if feature.moves == "rises":
-        return np.asarray((level < own) | unordered)
-    if feature.moves == "falls":
-        return np.asarray((level > own) | unordered)
-    return np.zeros((len(own), axis.size), dtype=bool)
+    # Beside a missing value nothing is higher or lower.
+    unordered = (own == layout.known[layout.owner]) & (level != own)
+    rises, falls = moves == "rises", moves == "falls"
+    return np.asarray((rises & (level < own)) | (falls & (level > own)) | ((rises | falls) & unordered))
 
 
 def _restrict(plot: _Plot, limits: Limits, rows: Mask) -> None:
@@ -267,12 +273,11 @@ def _values(plot: _Plot, decode: Decode, *, other: bool) -> Float64[np.ndarray, 
     """Return what each level stands for, brought inside the permitted range; the row's own value at its own level."""
     layout = plot.layout
     values = np.repeat(layout.representatives(decode, other=other)[None, :], len(plot.cells), axis=0)
-    for i, feature in enumerate(layout.schema.features):
-        if feature.numeric and (np.isfinite(plot.low[:, i]).any() or np.isfinite(plot.high[:, i]).any()):
-            places = plot.segment(i)
-            low, high = _permitted(plot, i)
-            values[:, places] = np.clip(values[:, places], low[:, None], high[:, None]) + 0.0  # no number is "-0"
-    np.put_along_axis(values, plot.levels + layout.offsets, plot.cells, axis=1)
+    for i in plot.bounded:
+        places = plot.segment(i)
+        low, high = _permitted(plot, i)
+        values[:, places] = np.clip(values[:, places], low[:, None], high[:, None]) + 0.0  # no number is "-0"
+    values[np.arange(len(values))[:, None], plot.levels + layout.offsets] = plot.cells
     return values
 
 
@@ -284,9 +289,8 @@ def _permitted(plot: _Plot, feature: int) -> tuple[Float64[np.ndarray, " rows"],
 
 def _drop_unreachable(plot: _Plot, values: Float64[np.ndarray, "rows width"]) -> None:
     """Close the bins that have no value in the permitted range."""
-    for i, (feature, axis) in enumerate(zip(plot.layout.schema.features, plot.layout.axes, strict=True)):
-        if not feature.numeric or not (np.isfinite(plot.low[:, i]).any() or np.isfinite(plot.high[:, i]).any()):
-            continue
+    for i in plot.bounded:
+        axis = plot.layout.axes[i]
         low, high = _permitted(plot, i)
         start = int(plot.layout.offsets[i])
         for level in range(axis.known):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -42,8 +42,10 @@ class Schema:
     target: str | None = None
     rules: tuple[Implies, ...] = ()
     limits: Limits = NO_LIMITS
+    names: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(feature.name for feature in self.features))
         problems = [*self._feature_problems(), *self._rule_problems(), *self.limits.problems(self.features)]
         if problems:
             raise SchemaError(problems)
@@ -110,10 +112,6 @@ class Schema:
         if name not in self.names:
             raise SchemaError(f"there is no feature {name!r}{nearest(name, self.names)}")
         return self.names.index(name)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(feature.name for feature in self.features)
 
     @property
     def mutable(self) -> Mask:

@@ -130,8 +130,9 @@ class Counterer:
         """Return how unlikely each row is among the people of the class it should belong to."""
         total = np.zeros(len(levels))
         for index, law in enumerate(self.laws):
-            members = desired == index
-            total[members] = law.unlikeliness(levels[members])
+            members = np.flatnonzero(desired == index)
+            if len(members):
+                total[members] = law.unlikeliness(levels[members])
         return total
 
 

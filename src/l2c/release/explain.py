@@ -177,7 +177,7 @@ def look(
     ended: list[Ended] = []
     step = max(1, search.BLOCK // pool)
     for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
-        chunk = question.take(np.arange(start, min(rows, start + step)))
+        chunk = question if rows <= step else question.take(np.arange(start, min(rows, start + step)))
         wanted = np.broadcast_to(enough, rows)[start : start + step]
         looking = Search(
             layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also, twin, banned, policy

@@ -42,6 +42,10 @@ TOLD = 3
 """How many relaxations a sentence names; all of them are in the data."""
 
 
+LACKING = ("partial", "none_valid", "infeasible")
+"""How a row ends that got none or too few, and may ask why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plea:
     """One row that got too few: its limits, how many it has, and how many would do.
@@ -69,7 +73,7 @@ def pleas_of(released: Released, best: np.ndarray, stacks: Sequence[Stack]) -> l
         for row, (outcome, stack, low, most) in enumerate(
             zip(released.outcomes, stacks, released.goal.low, best, strict=True)
         )
-        if outcome.status in ("partial", "none_valid", "infeasible")
+        if outcome.status in LACKING
     ]
 
 

@@ -7,6 +7,7 @@ order of rows changes what it gets.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -61,6 +62,10 @@ class Budget:
     patience: int | None = None
     expired: Clock = lambda: False
     acceptance: float = 1.0
+
+    def first_round(self, pool: int) -> int:
+        """Return how many proposals a row begins with that looks for so many valid ones."""
+        return min(math.ceil(pool / self.acceptance), self.tries)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,18 @@ from l2c.adapters.frames.chunks import Chunks, chunks_of
 from l2c.adapters.frames.files import read_file, replacing, write_file
 from l2c.adapters.frames.kinds import kind_of
 from l2c.adapters.frames.reading import Reading, RowProblem, read, strict
-from l2c.adapters.frames.rebuilding import decorate, features_of, height, index_of, keeps_numbers, rebuild
+from l2c.adapters.frames.rebuilding import (
+    decorate,
+    decorated,
+    features_of,
+    height,
+    holds_what_is_built,
+    index_of,
+    keeps_numbers,
+    rebuild,
+    rebuilt_columns,
+    unshared,
+)
 from l2c.adapters.frames.shape import FrameShape, shape_of
 from l2c.adapters.frames.summary import summary_of
 
@@ -20,17 +31,21 @@ __all__ = [
     "RowProblem",
     "chunks_of",
     "decorate",
+    "decorated",
     "features_of",
     "height",
+    "holds_what_is_built",
     "index_of",
     "keeps_numbers",
     "kind_of",
     "read",
     "read_file",
     "rebuild",
+    "rebuilt_columns",
     "replacing",
     "shape_of",
     "strict",
     "summary_of",
+    "unshared",
     "write_file",
 ]

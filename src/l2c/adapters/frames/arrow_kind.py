@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from l2c.adapters.frames.stored import (
     Dtype,
+    Part,
     Positions,
     arrow_column,
     arrow_dtype,
@@ -28,6 +30,9 @@ class ArrowKind:
     def names(self, frame: Any) -> list[Any]:
         return list(frame.column_names)
 
+    def columns(self, frame: Any) -> list[Any]:
+        return list(frame.columns)
+
     def arrow(self, column: Any) -> pa.Array:
         return whole(column)
 
@@ -40,12 +45,18 @@ class ArrowKind:
     def holds_missing(self, dtype: Dtype) -> bool:  # noqa: ARG002  # every Arrow type does
         return True
 
+    def array_type(self, dtype: Dtype) -> np.dtype[Any] | None:  # noqa: ARG002  # columns are no arrays
+        return None
+
     def column(self, values: pa.Array, dtype: Dtype) -> Any:
         return pa.chunked_array([arrow_column(values, arrow_type(dtype.name))])
 
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
         behind = column if extra is None else pa.chunked_array([*column.chunks, *extra.chunks], type=column.type)
         return behind.take(pa.array(index))
+
+    def gather_all(self, parts: Sequence[Part]) -> list[Any]:
+        return [self.gather(*part) for part in parts]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         return pa.table(dict(columns))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +20,8 @@ Family = Literal["boolean", "integer", "float", "text"]
 
 def naming_problems(names: Sequence[Any]) -> Iterator[str]:
     """Yield what is wrong with the column names, whatever a schema says."""
+    if len(set(names)) == len(names) and all(isinstance(name, str) for name in names):
+        return
     for name in dict.fromkeys(names):
         if not isinstance(name, str):
             yield f"column names must be texts, not {name!r}; rename the column"
@@ -31,15 +35,16 @@ def size_problems(frame: Any) -> list[str]:
 
 def unique_names(names: Sequence[Any]) -> list[str]:
     """Return the names that are texts and stand for one column only."""
-    return [name for name in names if isinstance(name, str) and names.count(name) == 1]
+    counts = Counter(names)
+    return [name for name in names if isinstance(name, str) and counts[name] == 1]
 
 
 def arrays(frame: Any, kind: FrameKind, names: Iterable[str], problems: list[str]) -> dict[str, pa.Array]:
     """Return the columns as Arrow arrays; one that cannot be used is left out and told in `problems`."""
-    found = {}
+    found, columns = {}, dict(zip(kind.names(frame), kind.columns(frame), strict=True))
     for name in names:
         try:
-            found[name] = _array(frame[name], kind, name)
+            found[name] = _array(columns[name], kind, name)
         except DataError as error:
             problems += error.problems
     return found
@@ -68,7 +73,12 @@ def family(array: pa.Array) -> Family | None:
     >>> family(pa.array(["clerk", "nurse"]).dictionary_encode())
     'text'
     """
-    kind = plain_type(array.type)
+    return _family(array.type)
+
+
+@lru_cache(maxsize=1024)
+def _family(stored: pa.DataType) -> Family | None:
+    kind = plain_type(stored)
     if pa.types.is_boolean(kind):
         return "boolean"
     if pa.types.is_integer(kind):

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from jaxtyping import Int64
 
 from l2c.adapters.frames.columns import Numbers
-from l2c.adapters.frames.stored import Dtype, FrameKind, is_text
+from l2c.adapters.frames.stored import Dtype, FrameKind, Part, is_text
 from l2c.core.feature import Feature
-from l2c.core.types import Label
+from l2c.core.schema import Schema
+from l2c.core.types import Cells, Label
 from l2c.errors import DataError
+
+EXACT = 2.0**53
+"""Up to here every whole number is a float of its own."""
 
 
 def make(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any:
@@ -30,6 +38,78 @@ def make(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any
     >>> make(KINDS["pandas"], Dtype("category[object]", ("nurse", "clerk")), job, np.array([1.0])).tolist()
     ['nurse']
     """
+    if (array := _array(kind, dtype, feature, cells)) is not None:
+        return array
+    levels = level_column(kind, dtype, feature, cells)
+    if levels is None:
+        return _made(kind, dtype, feature, cells)
+    return kind.gather(levels, None, np.where(np.isnan(cells), len(feature.levels), cells).astype(np.int64))
+
+
+def made_columns(kind: FrameKind, columns: Sequence[tuple[str, Dtype]], schema: Schema, cells: Cells) -> dict[str, Any]:
+    """Return the native columns that hold cells, by name; see `make`."""
+    places, by_feature = level_places(schema, cells), np.ascontiguousarray(cells.T)
+    found: dict[str, Any] = {}
+    parts: dict[str, Part] = {}
+    for name, dtype in columns:
+        place = schema.index(name)
+        feature = schema.features[place]
+        levels = level_column(kind, dtype, feature, by_feature[place])
+        found[name] = make(kind, dtype, feature, by_feature[place]) if levels is None else None
+        if levels is not None:
+            parts[name] = levels, None, places[place]
+    return found | dict(zip(parts, kind.gather_all(list(parts.values())), strict=True))
+
+
+def level_places(schema: Schema, cells: Cells) -> Int64[np.ndarray, "features rows"]:
+    """Return where each cell is found in the column of all levels of its feature; of a number, anywhere."""
+    known = np.array([len(feature.levels) for feature in schema.features])
+    numeric = np.array([feature.numeric for feature in schema.features])
+    return np.ascontiguousarray(np.where(numeric | np.isnan(cells), known, cells).astype(np.int64).T)
+
+
+def level_column(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any:
+    """Return the native column of all levels of a feature, and of a missing value behind them if the type has one.
+
+    None of a number, and where the type cannot hold one of the levels, or a missing value that the cells have.
+    """
+    if feature.numeric:
+        return None
+    library: Any = kind
+    levels = _level_column(library, dtype, feature.levels, tuple(map(type, feature.levels)))
+    short = levels is not None and len(levels) == len(feature.levels)
+    return None if short and np.isnan(cells).any() else levels
+
+
+@lru_cache(maxsize=4096)
+def _level_column(
+    kind: Any,
+    dtype: Dtype,
+    levels: tuple[Label, ...],
+    types: tuple[type, ...],  # noqa: ARG001  # without them, 1, 1.0 and True would be the same key
+) -> Any:
+    every = np.arange(len(levels) + kind.holds_missing(dtype), dtype=np.float64)
+    every[len(levels) :] = np.nan
+    try:
+        return _made(kind, dtype, Feature(name="", kind="categorical", levels=levels), every)
+    except DataError:
+        return None
+
+
+def _array(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> np.ndarray | None:
+    """Return numbers as a plain array, or None where that is not what the column is, or they do not fit in."""
+    target = kind.array_type(dtype) if feature.numeric else None
+    if target is None or (target.kind == "f" and target.itemsize < 8):
+        return None
+    if target.kind == "f":
+        return cells.astype(target)
+    with np.errstate(invalid="ignore"):
+        held = cells.astype(target)
+    return held if (held == cells).all() and np.abs(cells).max(initial=0.0) <= EXACT else None
+
+
+def _made(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any:
+    """Return the native column by way of Arrow, which tells what does not fit in."""
     target = kind.value_type(dtype)
     values = _numbers(feature, dtype, cells, target) if feature.numeric else _levels(feature, dtype, cells, target)
     if values.null_count and not kind.holds_missing(dtype):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from l2c.adapters.frames.stored import (
     Dtype,
+    Part,
     Positions,
     arrow_column,
     arrow_dtype,
@@ -20,6 +21,9 @@ from l2c.adapters.frames.stored import (
     plain_type,
     whole,
 )
+
+FEW = 4096
+"""Rows up to which all columns of texts are gathered at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +33,15 @@ class PandasKind:
     name: str = "pandas"
 
     def names(self, frame: Any) -> list[Any]:
-        return list(frame.columns)
+        return list(frame.columns.tolist())
+
+    def columns(self, frame: Any) -> list[Any]:
+        walk = getattr(frame, "_iter_column_arrays", None)
+        # Arrays alone: a Series for every column would cost more than what is done with it.
+        return list(walk()) if walk else [frame.iloc[:, place].values for place in range(frame.shape[1])]
 
     def arrow(self, column: Any) -> pa.Array:
-        return whole(pa.Array.from_pandas(column))
+        return whole(pa.array(column, from_pandas=True))
 
     def dtype_of(self, column: Any) -> Dtype:
         name = _name(column.dtype)
@@ -50,42 +59,104 @@ class PandasKind:
         native = _native(dtype)
         return not isinstance(native, np.dtype) or native.kind in "fO"
 
+    def array_type(self, dtype: Dtype) -> np.dtype[Any] | None:
+        native = _native(dtype)
+        return native if isinstance(native, np.dtype) and native.kind in "iuf" else None
+
     def column(self, values: pa.Array, dtype: Dtype) -> Any:
         native: Any = _native(dtype)
         if isinstance(native, pd.CategoricalDtype):
             codes = values.indices.fill_null(-1).to_numpy()
-            return pd.Series(pd.Categorical.from_codes(codes, dtype=native))
+            return pd.Categorical.from_codes(codes, dtype=native)
         if isinstance(native, np.dtype):
             numpy = _objects(values, dtype) if native.kind == "O" else values.to_numpy(zero_copy_only=False)
-            return pd.Series(numpy, dtype=native)
+            return numpy.astype(native, copy=False)
         if isinstance(native, pd.ArrowDtype):
             values = arrow_column(values, native.pyarrow_dtype)
-        return pd.Series(native.__from_arrow__(values))
+        return native.__from_arrow__(values)
 
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
-        if column.dtype == object:
-            # Of plain objects pandas would make texts or numbers where it can.
-            values = column.to_numpy() if extra is None else np.concatenate([column.to_numpy(), extra.to_numpy()])
-            return pd.Series(values[index], dtype=object)
-        if extra is None:
-            return column.array.take(index)
-        # Arrays alone: a Series for every step would cost more than the step.
-        extra = extra if extra.dtype == column.dtype else extra.astype(column.dtype)
-        if isinstance(column.dtype, np.dtype):
-            return np.concatenate([column.to_numpy(), extra.to_numpy()])[index]
-        return type(column.array)._concat_same_type([column.array, extra.array]).take(index)
+        if extra is not None and extra.dtype != column.dtype:
+            extra = extra.astype(column.dtype)
+        if isinstance(column, np.ndarray):
+            return (column if extra is None else np.concatenate([column, extra]))[index]
+        if isinstance(column, pd.Categorical):
+            codes = column.codes if extra is None else np.concatenate([column.codes, extra.codes])
+            return pd.Categorical.from_codes(codes[index], dtype=column.dtype, validate=False)
+        if isinstance(column, pd.arrays.ArrowExtensionArray):
+            native: Any = column.dtype
+            parts = [whole(pa.array(part)) for part in (column, extra) if part is not None]
+            return native.__from_arrow__(pa.concat_arrays(parts).take(pa.array(index)))
+        behind = column if extra is None else type(column)._concat_same_type([column, extra])
+        return behind.take(index)
+
+    def gather_all(self, parts: Sequence[Part]) -> list[Any]:
+        texts = [place for place, (column, _, index) in enumerate(parts) if _is_text(column) and len(index) <= FEW]
+        # Texts of all columns at once: for few rows a step of Arrow costs more than the values that it moves.
+        found = dict(zip(texts, _gathered([parts[place] for place in texts]), strict=True))
+        return [found[place] if place in found else self.gather(*part) for place, part in enumerate(parts)]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
-        return pd.DataFrame(dict(columns), copy=False)
+        arrays, at_once = [_stored(column) for column in columns.values()], getattr(pd.DataFrame, "_from_arrays", None)
+        if at_once is None or not arrays or not all(array.dtype.kind in "biufO" for array in arrays):
+            return pd.DataFrame(dict(zip(columns, map(_kept, arrays), strict=True)), copy=False)
+        # What is stored already need not be looked at again, column by column.
+        index = pd.RangeIndex(len(arrays[0]))
+        return at_once(arrays, _index(tuple(columns)).view(), index, verify_integrity=False)
 
     def labels(self, frame: Any) -> list[Any] | None:
         plain = frame.index.equals(pd.RangeIndex(len(frame)))
         return None if plain else frame.index.tolist()
 
 
+def _is_text(column: Any) -> bool:
+    return isinstance(column, pd.arrays.ArrowStringArray)
+
+
+def _gathered(parts: Sequence[Part]) -> Iterator[Any]:
+    """Yield what is gathered from columns of texts, which are as long as one another."""
+    if not parts:
+        return
+    arrays, places, start = [], [], 0
+    for column, extra, index in parts:
+        places.append(index + start)
+        for array in (column, extra):
+            if array is not None:
+                held = whole(pa.array(array))
+                arrays.append(held if held.type == pa.large_string() else held.cast(pa.large_string()))
+                start += len(held)
+    taken = pa.concat_arrays(arrays).take(pa.array(np.concatenate(places)))
+    for place, (column, _, index) in enumerate(parts):
+        yield type(column)(taken.slice(place * len(index), len(index)), dtype=column.dtype)
+
+
+def _stored(column: Any) -> Any:
+    """Return a column as the array that pandas keeps of it."""
+    if isinstance(column, np.ndarray | pd.api.extensions.ExtensionArray):
+        return column
+    array = pd.Series(column).array
+    return array.to_numpy() if isinstance(array, pd.arrays.NumpyExtensionArray) else array
+
+
+def _kept(column: Any) -> Any:
+    """Return a column of which pandas changes nothing: of plain objects it would make texts or numbers."""
+    plain = isinstance(column, np.ndarray) and column.dtype == object
+    return pd.Series(column, dtype=object) if plain else column
+
+
+@lru_cache(maxsize=256)
+def _index(names: tuple[str, ...]) -> pd.Index[Any]:
+    return pd.Index(list(names))
+
+
 def _name(native: Any) -> str:
     if isinstance(native, pd.CategoricalDtype):
         return f"category[{_name(native.categories.dtype)}]"
+    return _plain_name(native)
+
+
+@lru_cache(maxsize=1024)
+def _plain_name(native: Any) -> str:
     if isinstance(native, pd.ArrowDtype):
         return f"ArrowDtype({native.pyarrow_dtype})"
     return f"string[{native.storage}]" if str(native) == "string" else str(native)
@@ -107,8 +178,9 @@ def _native(dtype: Dtype) -> Any:
 
 
 def _says_none(column: Any) -> bool:
-    missing = column[column.isna()]
-    return len(missing) > 0 and missing.iloc[0] is None
+    values = np.asarray(column, dtype=object)
+    missing = values[pd.isna(values)]
+    return len(missing) > 0 and missing[0] is None
 
 
 def _objects(values: pa.Array, dtype: Dtype) -> Any:

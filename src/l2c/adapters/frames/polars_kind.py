@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 
-from l2c.adapters.frames.stored import Dtype, Positions, plain_type
+from l2c.adapters.frames.stored import Dtype, Part, Positions, plain_type
 from l2c.errors import MissingExtraError
 
 
@@ -30,6 +31,9 @@ class PolarsKind:
     def names(self, frame: Any) -> list[Any]:
         return list(frame.columns)
 
+    def columns(self, frame: Any) -> list[Any]:
+        return list(frame.get_columns())
+
     def arrow(self, column: Any) -> pa.Array:
         if self.dtype_of(column).name == "Categorical":
             # Its categories are shared with every other column of the process: they declare nothing.
@@ -46,12 +50,18 @@ class PolarsKind:
     def holds_missing(self, dtype: Dtype) -> bool:  # noqa: ARG002  # every polars type does
         return True
 
+    def array_type(self, dtype: Dtype) -> np.dtype[Any] | None:  # noqa: ARG002  # columns are no arrays
+        return None
+
     def column(self, values: pa.Array, dtype: Dtype) -> Any:
         plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
         return _polars().from_arrow(plain).cast(_native(dtype))
 
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
         return column[index] if extra is None else column.clone().append(extra.cast(column.dtype))[index]
+
+    def gather_all(self, parts: Sequence[Part]) -> list[Any]:
+        return [self.gather(*part) for part in parts]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         return _polars().DataFrame(dict(columns))

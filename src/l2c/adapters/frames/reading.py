@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow as pa
 from l2c.adapters.frames.columns import (
     Numbers,
     arrays,
+    decoded,
     encoded,
     family,
     is_missing,
@@ -23,7 +25,7 @@ from l2c.adapters.frames.columns import (
 from l2c.adapters.frames.kinds import library_of
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
-from l2c.core.types import Cells, Mask
+from l2c.core.types import Cells, Label, Mask
 from l2c.errors import DataError, nearest
 
 SHOWN = 20
@@ -31,6 +33,9 @@ SHOWN = 20
 
 SUGGESTIONS = 100
 """How many unknown values of a column get a suggestion: each is compared with every level, which is slow."""
+
+FEW = 16
+"""Rows of which each value is looked up, and not each distinct one."""
 
 _UNKNOWN = -1.0
 """The code of a value that is no level, until it is told as a problem."""
@@ -98,11 +103,15 @@ def read(frame: Any, schema: Schema) -> Reading:
     problems += [problem for name, array in found.items() for problem in _type_problems(schema[name], array)]
     if problems:
         raise DataError(problems)
-    columns = [_column(feature, found[feature.name]) for feature in schema.features]
-    return _reading(
-        np.column_stack([cells for cells, _ in columns]),
-        sorted((problem for _, told in columns for problem in told), key=lambda problem: problem.row),
-    )
+    cells = np.empty((len(frame), len(schema.features)))
+    for i, feature in enumerate(schema.features):
+        cells[:, i] = numbers(found[feature.name]) if feature.numeric else _codes(feature, found[feature.name])
+    told = [
+        problem
+        for i in np.flatnonzero(_suspect(schema, cells).any(axis=0))
+        for problem in _problems(schema.features[i], found[schema.features[i].name], cells[:, i])
+    ]
+    return _reading(cells, sorted(told, key=lambda problem: problem.row))
 
 
 def strict(reading: Reading) -> Cells:
@@ -150,18 +159,42 @@ def _parses(value: str | bool) -> bool:
         return False
 
 
-def _column(feature: Feature, array: pa.Array) -> tuple[Numbers, list[RowProblem]]:
-    cells = numbers(array) if feature.numeric else _codes(feature, array)
-    problems = _number_problems(feature, cells) if feature.numeric else _level_problems(feature, array, cells)
-    return cells, [*problems, *_missing_problems(feature, cells)]
+def _suspect(schema: Schema, cells: Cells) -> Mask:
+    """Return which cells cannot be read."""
+    numeric, whole, missing = (
+        np.array([getattr(feature, name) for feature in schema.features]) for name in ("numeric", "integer", "missing")
+    )
+    gone = np.isnan(cells)
+    with np.errstate(invalid="ignore"):
+        odd = np.where(numeric, np.isinf(cells) | (whole & (cells != np.trunc(cells)) & ~gone), cells == _UNKNOWN)
+    return np.asarray(odd | (gone & ~missing))
+
+
+def _problems(feature: Feature, array: pa.Array, cells: Numbers) -> Iterator[RowProblem]:
+    yield from _number_problems(feature, cells) if feature.numeric else _level_problems(feature, array, cells)
+    yield from _missing_problems(feature, cells)
 
 
 def _codes(feature: Feature, array: pa.Array) -> Numbers:
     """Return the index of each value's level, NaN where missing, `_UNKNOWN` where there is none."""
+    known = _known(feature.levels, tuple(map(type, feature.levels)))
+
+    def codes(values: list[Any]) -> list[float]:
+        return [np.nan if is_missing(value) else known.get(value, _UNKNOWN) for value in values]
+
+    if len(array) <= FEW:  # as many look-ups as finding the distinct values would take
+        return np.array(codes(decoded(array).to_pylist()))
     distinct = encoded(array)
-    known = {level: float(code) for code, level in enumerate(feature.levels)}
-    codes = [np.nan if is_missing(value) else known.get(value, _UNKNOWN) for value in distinct.dictionary.to_pylist()]
-    return np.array([*codes, np.nan])[distinct.indices.fill_null(len(codes)).to_numpy()]
+    by_place = [*codes(distinct.dictionary.to_pylist()), np.nan]
+    return np.array(by_place)[distinct.indices.fill_null(len(by_place) - 1).to_numpy()]
+
+
+@lru_cache(maxsize=4096)
+def _known(
+    levels: tuple[Label, ...],
+    types: tuple[type, ...],  # noqa: ARG001  # without them, 1, 1.0 and True would be the same key
+) -> dict[Label, float]:
+    return {level: float(code) for code, level in enumerate(levels)}
 
 
 def _level_problems(feature: Feature, array: pa.Array, codes: Numbers) -> Iterator[RowProblem]:

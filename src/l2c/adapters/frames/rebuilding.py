@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 
 from l2c.adapters.frames.kinds import library_of
-from l2c.adapters.frames.making import make
-from l2c.adapters.frames.shape import feature_columns
-from l2c.adapters.frames.stored import Positions
+from l2c.adapters.frames.making import EXACT, level_column, level_places, make
+from l2c.adapters.frames.shape import FrameShape, feature_columns
+from l2c.adapters.frames.stored import Dtype, FrameKind, Part, Positions
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Mask
 
 WIDE = ("float64", "int64", "double")
 """Types that hold whatever cells hold, in the words of any library; whole numbers are checked when they are made."""
+
+COPIES_ON_WRITE = pd.__version__ >= "3"
+"""Whether a frame that shares its columns with another one takes its own copy when either is written to."""
 
 
 def rebuild(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: Mask) -> Any:
@@ -41,25 +45,39 @@ def rebuild(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: 
     0  clerk     40
     1  nurse     40
     """
-    kind, places = library_of(frame), {name: place for place, name in enumerate(schema.names)}
-    columns = {}
-    for name in feature_columns(frame, schema):
-        place, column = places[name], frame[name]
-        moved = changed[:, place]
-        if not moved.any():
-            columns[name] = kind.gather(column, None, rows)
+    return library_of(frame).frame(rebuilt_columns(frame, schema, rows, cells, changed))
+
+
+def rebuilt_columns(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: Mask) -> dict[str, Any]:
+    """Return the columns of the frame that `rebuild` returns, as its library keeps them."""
+    kind, moving = library_of(frame), np.logical_or.reduce(changed, axis=0)
+    # Behind a column stand all levels of its feature, and a missing value.
+    index = np.where(changed.T, len(frame) + level_places(schema, cells), rows)
+    parts: dict[str, Part] = {}
+    for name, column in zip(kind.names(frame), kind.columns(frame), strict=True):
+        if name not in schema.names:
             continue
-        made = make(kind, kind.dtype_of(column), schema.features[place], cells[moved, place])
-        index = np.where(moved, len(frame) + np.cumsum(moved) - 1, rows)
-        columns[name] = kind.gather(column, made, index)
-    return kind.frame(columns)
+        place = schema.index(name)
+        if not moving[place]:
+            parts[name] = column, None, rows
+            continue
+        dtype, feature = kind.dtype_of(column), schema.features[place]
+        behind = level_column(kind, dtype, feature, cells[:, place])
+        if behind is not None:
+            parts[name] = column, behind, index[place]
+        else:
+            moved = changed[:, place]
+            made = make(kind, dtype, feature, cells[moved, place])
+            parts[name] = column, made, np.where(moved, len(frame) + np.cumsum(moved) - 1, rows)
+    return dict(zip(parts, kind.gather_all(list(parts.values())), strict=True))
 
 
 def features_of(frame: Any, schema: Schema) -> Any:
     """Return the frame with the schema's columns only, in its own order."""
+    names = feature_columns(frame, schema)
     if library_of(frame).name == "pandas":
-        return frame[feature_columns(frame, schema)]
-    return nw.from_native(frame, eager_only=True).select(feature_columns(frame, schema)).to_native()
+        return frame.copy(deep=not COPIES_ON_WRITE) if len(names) == frame.shape[1] else frame[names]
+    return nw.from_native(frame, eager_only=True).select(names).to_native()
 
 
 def height(frame: Any) -> int:
@@ -76,9 +94,35 @@ def keeps_numbers(frame: Any, schema: Schema) -> bool:
     >>> keeps_numbers(rows, schema), keeps_numbers(rows.astype("float32"), schema)
     (True, False)
     """
+    kind, numeric = library_of(frame), {feature.name for feature in schema.features if feature.numeric}
+    columns = zip(kind.names(frame), kind.columns(frame), strict=True)
+    return all(kind.dtype_of(column).name.lower() in WIDE for name, column in columns if name in numeric)
+
+
+def holds_what_is_built(frame: Any, shape: FrameShape, cells: Cells) -> bool:
+    """Return whether the values of a frame are the very ones that its shape builds from its cells.
+
+    Where that cannot be told from the columns' types the answer is no.
+
+    >>> import pandas as pd
+    >>> from l2c.adapters.frames.shape import shape_of
+    >>> rows = pd.DataFrame({"age": [30, 40]})
+    >>> shape, cells = shape_of(rows, Schema.infer(rows)), np.array([[30.0], [40.0]])
+    >>> holds_what_is_built(rows, shape, cells), holds_what_is_built(rows.astype("float64"), shape, cells)
+    (True, False)
+    """
     kind = library_of(frame)
-    numeric = [feature.name for feature in schema.features if feature.numeric]
-    return all(kind.dtype_of(frame[name]).name.lower() in WIDE for name in numeric)
+    # Of what is missing there may be two sorts, and a whole number beyond 2^53 is not what its cell says.
+    if kind.name != shape.kind or np.isnan(cells).any() or np.abs(cells).max(initial=0.0) > EXACT:
+        return False
+    columns = dict(zip(kind.names(frame), kind.columns(frame), strict=True))
+    return all(_stored_as(kind, columns[name], dtype) for name, dtype in shape.columns)
+
+
+def _stored_as(kind: FrameKind, column: Any, dtype: Dtype) -> bool:
+    """Return whether a column has a type, and is no collection of any objects."""
+    texts = dtype.name != "object" or pd.api.types.infer_dtype(column, skipna=False) == "string"
+    return texts and kind.dtype_of(column) == dtype
 
 
 def index_of(frame: Any) -> list[Any] | None:
@@ -100,20 +144,25 @@ def decorate(frame: Any, before: Mapping[str, Sequence[Any]], after: Mapping[str
     >>> decorate(pd.DataFrame({"row": [8]}), {"row": [0]}, {"prediction": ["paid"]}).columns.tolist()
     ['row_', 'row', 'prediction']
     """
-    names = library_of(frame).names(frame)
-    told = [{_free(name, names): values for name, values in columns.items()} for columns in (before, after)]
-    if library_of(frame).name == "pandas":
-        # One step for all columns: narwhals makes a frame of each, which a single row would wait for.
-        return frame.assign(**told[0], **told[1])[[*told[0], *names, *told[1]]]
-    data = nw.from_native(frame, eager_only=True)
-    first, last = (
-        [nw.new_series(name, values, backend=data.implementation) for name, values in columns.items()]
-        for columns in told
-    )
-    return data.select(*first, *data.columns, *last).to_native()
+    kind = library_of(frame)
+    own = zip(kind.names(frame), kind.columns(frame), strict=True)
+    return decorated(kind, dict(own), before, after)
 
 
-def _free(name: str, taken: Sequence[str]) -> str:
+def decorated(
+    kind: FrameKind, columns: Mapping[str, Any], before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[Any]]
+) -> Any:
+    """Return native columns as a frame with bookkeeping columns in front and behind; it shares nothing with them."""
+    first, last = ({_free(name, columns): values for name, values in told.items()} for told in (before, after))
+    return kind.frame({name: unshared(kind, column) for name, column in (first | dict(columns) | last).items()})
+
+
+def unshared(kind: FrameKind, column: Any) -> Any:
+    """Return a column that can be written to without changing this one."""
+    return column.copy() if kind.name == "pandas" or isinstance(column, np.ndarray) else column
+
+
+def _free(name: str, taken: Collection[str]) -> str:
     while name in taken:
         name += "_"
     return name

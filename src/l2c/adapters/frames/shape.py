@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from l2c.adapters.frames.kinds import KINDS, library_of
-from l2c.adapters.frames.making import make
+from l2c.adapters.frames.making import made_columns
 from l2c.adapters.frames.stored import Dtype, FrameKind
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
@@ -36,12 +36,7 @@ class FrameShape:
     def build(self, cells: Cells) -> Any:
         """Return a native frame that holds these cells, given in the schema's order."""
         kind = KINDS[self.kind]
-        return kind.frame(
-            {
-                name: make(kind, dtype, self.schema[name], cells[:, self.schema.index(name)])
-                for name, dtype in self.columns
-            }
-        )
+        return kind.frame(made_columns(kind, self.columns, self.schema, cells))
 
     def in_kind_of(self, frame: Any) -> FrameShape:
         """Return the same columns for a frame's library; in another library they have the types natural there."""
@@ -81,9 +76,9 @@ def _natural(kind: FrameKind, feature: Feature) -> Dtype:
 def shape_of(frame: Any, schema: Schema) -> FrameShape:
     """Return the shape of a frame that `read` accepts."""
     kind = library_of(frame)
-    return FrameShape(
-        kind.name, schema, tuple((name, kind.dtype_of(frame[name])) for name in feature_columns(frame, schema))
-    )
+    columns = zip(kind.names(frame), kind.columns(frame), strict=True)
+    typed = tuple((name, kind.dtype_of(column)) for name, column in columns if name in schema.names)
+    return FrameShape(kind.name, schema, typed)
 
 
 def feature_columns(frame: Any, schema: Schema) -> list[str]:

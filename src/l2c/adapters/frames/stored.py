@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +14,9 @@ from jaxtyping import Int64
 from l2c.core.types import Label
 
 Positions = Int64[np.ndarray, " rows"]
+
+Part = tuple[Any, Any, Positions]
+"""A native column, another one behind it or None, and the places of both to gather values from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,10 @@ class FrameKind(Protocol):
         """Return the column names as they are, repeated and odd ones too."""
         ...
 
+    def columns(self, frame: Any) -> list[Any]:
+        """Return the native columns, in the order of the names."""
+        ...
+
     def arrow(self, column: Any) -> pa.Array:
         """Return a native column as Arrow; raises what Arrow raises for values it does not know."""
         ...
@@ -80,12 +87,20 @@ class FrameKind(Protocol):
 
     def holds_missing(self, dtype: Dtype) -> bool: ...
 
+    def array_type(self, dtype: Dtype) -> np.dtype[Any] | None:
+        """Return the type of a column of numbers that is kept as a plain array, or None."""
+        ...
+
     def column(self, values: pa.Array, dtype: Dtype) -> Any:
         """Return a native column of values that have `value_type`, or are encoded by the categories."""
         ...
 
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
         """Return the values at these places of `column` with `extra` behind it, if there is any."""
+        ...
+
+    def gather_all(self, parts: Sequence[Part]) -> list[Any]:
+        """Return what `gather` returns for each of several columns."""
         ...
 
     def frame(self, columns: Mapping[str, Any]) -> Any: ...

@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from l2c.adapters.frames import FrameShape
-from l2c.adapters.models.columns import all_columns, as_pandas, columns_of
+from l2c.adapters.frames.kinds import KINDS
+from l2c.adapters.models.columns import all_columns, columns_of, in_order
 from l2c.adapters.models.estimators import task_of
 from l2c.adapters.models.frame_model import FrameModel
 from l2c.core.blackbox import numbers, plain_labels
@@ -55,9 +56,10 @@ def _takes(model: Any, shape: FrameShape) -> Callable[[Any], pd.DataFrame]:
     categorical = [columns[place] for place in model.get_cat_feature_indices()]
 
     def taken(frame: Any) -> pd.DataFrame:
-        ordered = as_pandas(frame)[columns]
+        ordered = in_order(frame, columns)
+        there = dict(zip(columns, KINDS["pandas"].columns(ordered), strict=True))
         for name in categorical:
-            if ordered[name].isna().any():
+            if pd.isna(there[name]).any():
                 raise ModelError(
                     f"CatBoost takes no missing value in the categorical column {name!r}: fill it in with the word "
                     "that the model was trained with, or give a function that does"

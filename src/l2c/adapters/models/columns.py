@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from l2c.adapters.frames import FrameShape, kind_of
+from l2c.adapters.frames.kinds import KINDS
 from l2c.adapters.frames.storing import to_arrow
+from l2c.core.types import Label
 from l2c.errors import InputError, nearest
 
 
@@ -61,10 +64,27 @@ def all_columns(count: int, shape: FrameShape, model: str) -> list[str]:
     return there
 
 
-def is_text(column: pd.Series[Any]) -> bool:
-    """Return whether a column holds texts, and not categories declared beforehand."""
-    return not isinstance(column.dtype, pd.CategoricalDtype) and bool(
-        pd.api.types.is_object_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype)
+def in_order(frame: Any, columns: list[str]) -> pd.DataFrame:
+    """Return some columns of a frame of any kind as a pandas frame, in this order."""
+    rows = as_pandas(frame)
+    return rows if rows.columns.tolist() == columns else rows[columns]
+
+
+def by_category(shape: FrameShape, categories: Mapping[str, Sequence[Label]]) -> FrameShape:
+    """Return pandas frames of a shape in which some columns are declared as categories; others as they are.
+
+    A frame that is built so has the codes, and needs not look for them among its texts.
+    """
+    if shape.kind != "pandas":
+        return shape
+    coded = {name: KINDS["pandas"].dtype_of(pd.Categorical([], list(known))) for name, known in categories.items()}
+    return replace(shape, columns=tuple((name, coded.get(name, dtype)) for name, dtype in shape.columns))
+
+
+def is_text(dtype: Any) -> bool:
+    """Return whether columns of a pandas type hold texts, and not categories declared beforehand."""
+    return not isinstance(dtype, pd.CategoricalDtype) and bool(
+        pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype)
     )
 
 

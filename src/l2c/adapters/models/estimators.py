@@ -57,6 +57,7 @@ def classes_of(model: Any) -> tuple[Label, ...]:
 def _takes(model: Any) -> Callable[[Any], Any]:
     """Return the function from a frame to what the estimator was fitted on: a frame or an array."""
     names = getattr(model, "feature_names_in_", None)
+    as_given = None if names is None else list(names)
 
     def taken(frame: Any) -> Any:
         if kind_of(frame) == "arrow":
@@ -64,6 +65,8 @@ def _takes(model: Any) -> Callable[[Any], Any]:
         # An estimator that was fitted on an array takes an array, in the frame's column order.
         if names is None and hasattr(model, "n_features_in_"):
             return np.asarray(frame)
+        if list(frame.columns) == as_given:
+            return frame
         # A column that it was fitted on and does not use, such as the target, it can do without.
         found = [column_named(name, frame.columns) for name in ([] if names is None else names)]
         return frame if names is None else frame[[name for name in found if name is not None]]

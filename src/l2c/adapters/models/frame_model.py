@@ -39,6 +39,8 @@ class FrameModel:
         Whether the model names a class and no more: its probabilities are then 0 and 1.
     threshold
         The probability above which the second of two classes is decided; None for the likelier one.
+    built
+        The frames that are built for it, where it takes others with less ado than those it expects.
     """
 
     answer: Callable[[Any], object]
@@ -46,10 +48,11 @@ class FrameModel:
     classes: tuple[Label, ...]
     labels_only: bool = False
     threshold: float | None = None
+    built: FrameShape | None = None
 
     def proba(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for each row."""
-        return self.of_frame(self.shape.build(cells), len(cells))
+        return self.of_frame((self.built or self.shape).build(cells), len(cells))
 
     def of_frame(self, frame: Any, rows: int) -> Probabilities:
         """Return the probability of each class for each row of a frame."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from l2c.adapters.frames import FrameShape
-from l2c.adapters.models.columns import all_columns, as_pandas, columns_of
+from l2c.adapters.models.columns import all_columns, as_pandas, by_category, columns_of, in_order
 from l2c.adapters.models.estimators import classes_of, task_of
 from l2c.adapters.models.frame_model import FrameModel, two_columns
 from l2c.core.types import Label, Probabilities
@@ -29,8 +29,10 @@ def xgboost_model(model: Any, shape: FrameShape) -> FrameModel:
     """Return the black box of an `XGBClassifier` or a `Booster`, whose classes are then 0, 1, …."""
     if callable(getattr(model, "predict_proba", None)):
         classes = classes_of(model)
-        takes = _takes(model.get_booster(), shape)
-        return FrameModel(lambda frame: model.predict_proba(takes(frame)), shape, classes)
+        booster = model.get_booster()
+        takes = _takes(booster, shape)
+        answer = lambda frame: model.predict_proba(takes(frame))  # noqa: E731
+        return FrameModel(answer, shape, classes, built=_built(booster, shape))
     if not hasattr(model, "save_config"):
         raise InputError(f"{type(model).__name__} is no classifier: expected XGBClassifier or a Booster of one")
     objective, count = _task(model)
@@ -40,6 +42,7 @@ def xgboost_model(model: Any, shape: FrameShape) -> FrameModel:
         shape,
         tuple(range(count)),
         labels_only=objective == "binary:hinge",
+        built=_built(model, shape),
     )
 
 
@@ -76,18 +79,32 @@ def _takes(booster: Any, shape: FrameShape) -> Callable[[Any], Any]:
     if names is None:
         columns = all_columns(booster.num_features(), shape, who)
         return lambda frame: as_pandas(frame)[columns].to_numpy(dtype=np.float64, na_value=np.nan)
-    columns = columns_of(names, shape, who)
-    categorical = {columns[place]: known for place, known in _categories(booster).items()}
+    columns, categorical = columns_of(names, shape, who), _by_column(booster, shape)
     if problems := list(_unknown_levels(categorical, shape)):
         raise InputError(problems)
 
     def taken(frame: Any) -> Any:
-        ordered = as_pandas(frame)[columns]
+        ordered = in_order(frame, columns)
         # XGBoost finds the codes of categories by itself, but asks that they are declared as such.
-        plain = [name for name in columns if name in categorical and ordered[name].dtype != "category"]
+        types = zip(columns, ordered.dtypes.tolist(), strict=True)
+        plain = [name for name, dtype in types if name in categorical and dtype != "category"]
         return ordered.astype(dict.fromkeys(plain, "category")) if plain else ordered
 
     return taken
+
+
+def _by_column(booster: Any, shape: FrameShape) -> dict[str, list[Label]]:
+    """Return the categories that the booster remembers, by column."""
+    if booster.feature_names is None:
+        return {}
+    columns = columns_of(booster.feature_names, shape, "the XGBoost model")
+    return {columns[place]: known for place, known in _categories(booster).items()}
+
+
+def _built(booster: Any, shape: FrameShape) -> FrameShape:
+    """Return the frames that the booster takes with the least ado: with its categories declared."""
+    there = {name for name, dtype in shape.columns if dtype.categories is None}
+    return by_category(shape, {name: known for name, known in _by_column(booster, shape).items() if name in there})
 
 
 def _categories(booster: Any) -> dict[int, list[Label]]:

@@ -1,0 +1,97 @@
+"""Few rows and their first proposals in one question: the same answers, in fewer calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+import l2c
+from l2c.app.ahead import Remembering
+from l2c.core.types import Cells, Probabilities
+from loans import wide_desk, wide_rows
+
+
+@dataclass
+class Summing:
+    """A black box that weighs a row, and counts what it is asked."""
+
+    classes: tuple[int, ...] = (0, 1)
+    asked: list[int] = field(default_factory=list)
+
+    def proba(self, cells: Cells) -> Probabilities:
+        self.asked.append(len(cells))
+        second = 1 / (1 + np.exp(-cells.sum(axis=1)))
+        return np.stack([1 - second, second], axis=1)
+
+
+@dataclass
+class Counted:
+    """A model that counts its calls."""
+
+    blackbox: object
+    calls: int = 0
+
+    def __getattr__(self, name):
+        return getattr(self.blackbox, name)
+
+    def proba(self, cells):
+        self.calls += 1
+        return self.blackbox.proba(cells)
+
+
+def test_what_was_asked_is_not_asked_again_and_the_rest_is():
+    rows = np.array([[1.0, 2.0], [0.0, np.nan], [1.0, 2.0], [-1.0, 0.5]])
+    model = Summing()
+    remembering = Remembering(model)
+    expected = Summing().proba(rows)
+    assert np.array_equal(remembering.proba(rows), expected, equal_nan=True)
+    assert model.asked == [3]
+    assert np.array_equal(remembering.proba(rows[::-1]), expected[::-1], equal_nan=True)
+    assert model.asked == [3]
+    more = np.array([[5.0, 5.0], [1.0, 2.0], [7.0, -7.0]])
+    assert np.array_equal(remembering.proba(more), Summing().proba(more))
+    assert model.asked == [3, 2]
+    assert remembering.classes == (0, 1)
+    assert remembering.threshold is None
+
+
+REQUESTS = (
+    {"n": 5},
+    {"n": 5, "plausibility": 0.0},
+    {"n": 3, "select": "balanced", "pool": 30},
+    {"n": 3, "max_changes": 3},
+    {"n": 3, "desired": 1},
+    {"n": 3, "desired": 0},
+    {"n": 3, "desired_proba": (0.2, 0.9), "desired": 1},
+    {"n": 3, "lock": ["x0"], "permit": {"x1": (-1, 2)}, "max_cost": 6.0},
+    {"n": 3, "robust": 0.1},
+    {"n": 3, "tries": 7},
+)
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids=str)
+def test_few_rows_get_the_answer_that_they_would_get_call_by_call(request_, monkeypatch):
+    explainer, fewer = wide_desk(seen=False), 0
+    for rows in (wide_rows(12, 5)[:1], wide_rows(12, 5)[1:2], wide_rows(12, 5)[2:9]):
+        ahead, plain = (replace(explainer, blackbox=Counted(explainer.blackbox)) for _ in range(2))
+        found = ahead.explain(rows, reasons=False, **request_)
+        with monkeypatch.context() as patch:
+            patch.setattr("l2c.app.explainer.MOST", 0)
+            expected = plain.explain(rows, reasons=False, **request_)
+        assert found.to_frame().equals(expected.to_frame())
+        assert found.outcomes == expected.outcomes
+        assert ahead.blackbox.calls <= plain.blackbox.calls
+        fewer += plain.blackbox.calls - ahead.blackbox.calls
+    assert fewer > 0 or all(outcome.status == "already" for outcome in found.outcomes)
+
+
+def test_a_threshold_decides_what_is_asked_ahead():
+    rows = wide_rows(80, 0)
+    explainer = l2c.L2C(epochs=0, select="first").fit(
+        wide_rows(200, 0), wide_desk(seen=False)._model, wide_desk(seen=False).schema, threshold=0.2
+    )
+    one_by_one = [explainer.explain(rows[row : row + 1], 3) for row in range(10)]
+    together = explainer.explain(rows, 3)
+    assert [one.outcomes[0] for one in one_by_one] == list(together.outcomes[:10])
