@@ -21,8 +21,9 @@ from l2c.core.compiled import compiles
 from l2c.core.limits import Limits
 from l2c.core.method import Question
 from l2c.engine import drawing
-from l2c.release import by_level, search, sift, walk
-from l2c.release.search import Budget, Kept, joined
+from l2c.release import by_level, kept, search, sift, walk
+from l2c.release.kept import Kept, joined
+from l2c.release.search import Budget
 from loans import SCHEMA, applicants, score, wide_rows
 
 pytestmark = pytest.mark.skipif(not compiles(), reason="numba is not installed")
@@ -79,12 +80,12 @@ def searched(explainer: l2c.Explainer, rows: pd.DataFrame, dial: float, limits: 
     asked = {"pool": 30, "enough": 10, "seed": 3, "budget": Budget(2000, None), **asked}
     pools = pools_from(counterer, blackbox, question, dial=dial, twin=explainer._twin, **asked)
     for looked in pools.searches:
-        kept = joined(looked.kept, len(looked.layout.axes))
+        valid = joined(looked.kept, len(looked.layout.axes))
         names = ("drawn", "judged", "valid", "different", "obeying", "hard")
         yield {
-            "row": kept.row, "levels": kept.levels, "second": kept.second, "label": kept.label,
+            "row": valid.row, "levels": valid.levels, "second": valid.second, "label": valid.label,
             **{name: getattr(looked, name) for name in names},
-        }, kept.chance, looked.best  # fmt: skip
+        }, valid.chance, looked.best  # fmt: skip
 
 
 def check_same(one, other):
@@ -217,10 +218,10 @@ def test_parts_are_joined_row_by_row_and_in_their_order():
     for name in ("row", "levels", "chance", "label", "second"):
         expected = np.concatenate([getattr(part, name) for part in parts])[order]
         np.testing.assert_array_equal(getattr(whole, name), expected)
-    with uncompiled(search):
+    with uncompiled(kept):
         np.testing.assert_array_equal(joined(parts, 3).levels, whole.levels)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "compiles", lambda: False)
+        patch.setattr(kept, "compiles", lambda: False)
         np.testing.assert_array_equal(joined(parts, 3).levels, whole.levels)
     assert len(joined([parts[1], parts[1]], 3).row) == 0
 
@@ -233,7 +234,7 @@ def test_some_are_kept_in_place():
     )
     expected = of.take(np.flatnonzero(which))
     again = replace(of, **{name: getattr(of, name).copy() for name in ("row", "levels", "chance", "label", "second")})
-    with uncompiled(search):
+    with uncompiled(kept):
         plain = again.of(which.copy())
     for some in (of.of(which.copy()), plain):
         for name in ("row", "levels", "chance", "label", "second"):

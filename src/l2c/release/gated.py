@@ -11,9 +11,10 @@ from jaxtyping import Bool, Float64, Int64
 from l2c.core.identities import identities
 from l2c.core.types import Mask
 from l2c.release.assemble import Grouped, assemble
+from l2c.release.kept import Kept, Pooled, joined
 from l2c.release.policy import TIE, Classes, Policy, distinct, kept
 from l2c.release.ranking import ranks
-from l2c.release.search import Kept, Pooled, Search, joined
+from l2c.release.search import Search
 from l2c.release.select import Selection, choose, reading_order
 
 CLOSER_ROUNDS = 8

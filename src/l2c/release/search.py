@@ -8,7 +8,7 @@ order of rows changes what it gets.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,8 +16,7 @@ import numpy as np
 from jaxtyping import Float64, Int16, Int64
 
 from l2c.core.blackbox import BlackBox, decide
-from l2c.core.compiled import Compiled, compiles
-from l2c.core.costs import total_costs
+from l2c.core.compiled import compiles
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
 from l2c.core.method import Marginals, Proposer, Question
@@ -26,6 +25,7 @@ from l2c.core.types import Cells, Levels, Mask, Probabilities
 from l2c.engine.decode import decode_either, decode_levels
 from l2c.release.by_level import Layers, Weights, judge_by_level
 from l2c.release.exhaust import ENUMERABLE, every_proposal
+from l2c.release.kept import Kept, Pooled, joined
 from l2c.release.obey import fits, obeys, obeys_rules
 from l2c.release.policy import Policy
 from l2c.release.ranking import ranks
@@ -82,37 +82,6 @@ class Manner:
 
     decode_again: bool = False
     refine: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Kept:
-    """Valid counterfactuals: the row of each, its levels, its values, the probability of what is desired, its class.
-
-    Where the values are not worked out yet they are None, and `second` says which have the second choice of them.
-    """
-
-    row: Int64[np.ndarray, " n"]
-    levels: Levels
-    cells: Cells | None
-    chance: Float64[np.ndarray, " n"]
-    label: Int64[np.ndarray, " n"]
-    second: Mask
-
-    def take(self, which: np.ndarray) -> Kept:
-        cells = None if self.cells is None else self.cells[which]
-        row, levels, chance = self.row[which], self.levels[which], self.chance[which]
-        return Kept(row, levels, cells, chance, self.label[which], self.second[which])
-
-    def of(self, which: Mask) -> Kept:
-        """Return some of them, in place where loops are compiled: this is then used up."""
-        if self.cells is not None or not compiles():
-            return self.take(np.flatnonzero(which))
-        n = moved_up(which, self.row, self.levels, self.chance, self.label, self.second)
-        return Kept(self.row[:n], self.levels[:n], None, self.chance[:n], self.label[:n], self.second[:n])
-
-    def among(self, start: int) -> Kept:
-        """Return the same for rows that begin at some place of a larger batch."""
-        return replace(self, row=self.row + start)
 
 
 @dataclass(slots=True, eq=False)
@@ -524,72 +493,10 @@ class Search:
         return replace(kept, cells=self._values(kept.row, kept.levels, kept.second))
 
 
-@Compiled
-def moved_up(
-    which: Mask,
-    row: Int64[np.ndarray, " n"],
-    levels: Levels,
-    chance: Float64[np.ndarray, " n"],
-    label: Int64[np.ndarray, " n"],
-    second: Mask,
-) -> int:
-    """Move those that are kept up to the places of the others, and return how many they are."""
-    kept = 0
-    for n in range(len(which)):
-        if which[n]:
-            if n != kept:
-                row[kept], chance[kept], label[kept], second[kept] = row[n], chance[n], label[n], second[n]
-                for i in range(levels.shape[1]):
-                    levels[kept, i] = levels[n, i]
-            kept += 1
-    return kept
-
-
 def _share(lead: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
     """Return the probability that a lead in log-odds stands for."""
     with np.errstate(over="ignore"):
         return np.asarray(1 / (1 + np.exp(-lead)))
-
-
-def known(cells: Cells | None) -> Cells:
-    """Return the values of what was kept, once they are worked out."""
-    assert cells is not None
-    return cells
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pooled:
-    """Valid counterfactuals with a line for each row: where each stands among those kept, and what it is worth.
-
-    A place that holds none has the position -1.
-    """
-
-    kept: Kept
-    position: Int64[np.ndarray, "rows pool"]
-    worth: Float64[np.ndarray, "rows pool"]
-
-    @classmethod
-    def of(cls, question: Question, layout: Layout, kept: Kept, selection: Selection) -> Pooled:
-        """Return the pools of all rows of a question."""
-        counts = np.bincount(kept.row, minlength=len(question))
-        place, start = np.arange(max(counts.max(initial=0), 1)), np.cumsum(counts) - counts
-        position = np.where(place < counts[:, None], start[:, None] + place, -1)
-        own, row, cost = question.levels, kept.row, np.zeros(len(kept.row))
-        if selection.cost:
-            cost = total_costs(layout, question.cells[row], known(kept.cells), own[row], kept.levels)
-        worth = np.zeros(position.shape)
-        worth[position >= 0] = selection.worth(kept.levels, own, row, question.desired[row], cost)
-        return cls(kept, position, worth)
-
-    @property
-    def levels(self) -> Levels:
-        """The candidates by level: rows × pool × features."""
-        return self.kept.levels[self.position]
-
-    def picked(self, order: Int64[np.ndarray, "rows size"]) -> Kept:
-        """Return those at some places of the pools, row by row."""
-        position = np.where(order >= 0, np.take_along_axis(self.position, np.maximum(order, 0), axis=1), -1)
-        return self.kept.take(position[position >= 0])
 
 
 def may_leave(policy: Policy, kept: Kept) -> Mask:
@@ -631,69 +538,3 @@ def _blocks(
         fit = max(1, BLOCK // int(counts[order[0]]))
         block, order = np.sort(order[:fit]), order[fit:]
         yield rows[block], counts[block]
-
-
-def joined(parts: Sequence[Kept], features: int) -> Kept:
-    """Return what was kept in several rounds, each row's together and in the order of drawing."""
-    if len(parts) == 1:
-        return parts[0]
-    if compiles() and all(part.cells is None for part in parts) and any(len(part.row) for part in parts):
-        return _merged(parts, features)
-    row = np.concatenate([np.empty(0, dtype=np.int64), *(part.row for part in parts)])
-    whole = Kept(
-        row,
-        np.concatenate([np.empty((0, features), dtype=np.int16), *(part.levels for part in parts)]),
-        _joined_cells(parts, features),
-        np.concatenate([np.empty(0), *(part.chance for part in parts)]),
-        np.concatenate([np.empty(0, dtype=np.int64), *(part.label for part in parts)]),
-        np.concatenate([np.empty(0, dtype=bool), *(part.second for part in parts)]),
-    )
-    return whole if (np.diff(row) >= 0).all() else whole.take(np.argsort(row, kind="stable"))
-
-
-def _merged(parts: Sequence[Kept], features: int) -> Kept:
-    """Return the same in one pass over each part, where values are not worked out yet."""
-    rows = 1 + max(int(part.row.max(initial=-1)) for part in parts)
-    counts = [np.bincount(part.row, minlength=rows) for part in parts]
-    ends = np.cumsum(np.sum(counts, axis=0))
-    n, places = int(ends[-1]), ends - np.sum(counts, axis=0)
-    whole = Kept(
-        np.empty(n, dtype=np.int64), np.empty((n, features), dtype=np.int16), None, np.empty(n),
-        np.empty(n, dtype=np.int64), np.empty(n, dtype=bool),
-    )  # fmt: skip
-    for part in parts:
-        put_in_place(
-            places, part.row, part.levels, part.chance, part.label, part.second,
-            whole.row, whole.levels, whole.chance, whole.label, whole.second,
-        )  # fmt: skip
-    return whole
-
-
-@Compiled
-def put_in_place(
-    places: Int64[np.ndarray, " rows"],
-    row: Int64[np.ndarray, " n"],
-    levels: Levels,
-    chance: Float64[np.ndarray, " n"],
-    label: Int64[np.ndarray, " n"],
-    second: Mask,
-    all_rows: Int64[np.ndarray, " more"],
-    all_levels: Levels,
-    all_chances: Float64[np.ndarray, " more"],
-    all_labels: Int64[np.ndarray, " more"],
-    all_seconds: Mask,
-) -> None:
-    """Put a part at the next free places of its rows."""
-    for n in range(len(row)):
-        place = places[row[n]]
-        places[row[n]] += 1
-        all_rows[place], all_chances[place] = row[n], chance[n]
-        all_labels[place], all_seconds[place] = label[n], second[n]
-        for i in range(levels.shape[1]):
-            all_levels[place, i] = levels[n, i]
-
-
-def _joined_cells(parts: Sequence[Kept], features: int) -> Cells | None:
-    if any(part.cells is None for part in parts):
-        return None
-    return np.concatenate([np.empty((0, features)), *(known(part.cells) for part in parts)])
