@@ -8,7 +8,7 @@ order of rows changes what it gets.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -325,9 +325,20 @@ class Search:
         together = max(1, BLOCK // ENUMERABLE)
         for some in np.split(rows, range(together, len(rows), together)):
             every = [every_proposal(self.layout, self.question.room, row, self.question.levels[row]) for row in some]
-            if every:
+            if every and self.by_level is None:
                 self._consider(np.repeat(some, [len(one) for one in every]), np.concatenate(every))
+            elif every:
+                self._walk_through(some, every)
         self.different[rows] = self.possible[rows]
+
+    def _walk_through(self, rows: np.ndarray, every: Sequence[Levels]) -> None:
+        """Let rows walk along all that they have room for, which counts as no draw."""
+        counts, drawn = np.array([len(one) for one in every]), self.drawn.copy()
+        levels = np.zeros((len(rows), int(counts.max()), len(self.layout.axes)), dtype=np.int16)
+        for one, line in zip(every, levels, strict=True):
+            line[: len(one)] = one
+        self._walk_along(rows, NOTHING_DRAWN, Given(levels, counts))
+        self.drawn[:] = drawn
 
     def _proposed(self, rows: np.ndarray, count: int) -> Levels:
         """Return the next draws of some rows: from what was learned, or from a hard row's own law."""
