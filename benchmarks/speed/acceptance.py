@@ -3,7 +3,7 @@
 Acceptance is what fills the pools over what was judged for them: the last round of a row may judge more than it needs.
 Beside it stands the share of its first draws. For every seed there is a model and an explainer with its defaults, and
 the same explainer with what it learned left out (`frontier.py`): even weights and a constant selection. Sets are
-`balanced`, at dial 0.
+`balanced`, at dial 0, from the default pool.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ WITHIN = {"german": 0.5, "student": 0.5, "admission": 0.5, "adult": 1.0}
 """How far H(N) may stay behind the even law's, in points."""
 
 N, POOL = 100, 1000
+"""What is asked, and the pool that it is chosen from by default: a row that has enough draws no more than four times as
+many."""
+
 DRAWS = 200
 """Proposals of each row by which acceptance is also measured where no pool is full before all of them are judged."""
 
@@ -40,7 +43,7 @@ def figures(name: str, seed: int, rows: int | None) -> dict[str, Any]:
     told: dict[str, Any] = {"part": "acceptance", "data": name, "seed": seed, "n": N, "pool": POOL, "dial": 0.0}
     for which, asked in (("learned", known.explainer), ("even", without_learning(known.explainer))):
         found = asked.explain(
-            known.rows[:rows], N, seed=seed, select="balanced", pool=POOL, plausibility=0.0, reasons=False
+            known.rows[:rows], N, seed=seed, select="balanced", plausibility=0.0, reasons=False
         )  # fmt: skip
         released = found.released
         drawn = asked.explain(
