@@ -10,6 +10,7 @@ import pytest
 
 from compiling import uncompiled
 from engine.proposing import TINY
+from l2c.core.compiled import compiles
 from l2c.core.layout import Layout
 from l2c.engine import tilt
 from l2c.engine.sample import mixed_law
@@ -195,6 +196,7 @@ def test_a_rows_law_is_the_same_to_the_bit_in_any_batch():
             assert whole[list(some)].tobytes() == part.tobytes()
 
 
+@pytest.mark.skipif(not compiles(), reason="numba is not installed")
 def test_compiled_or_not_a_law_is_the_same_to_the_bit(monkeypatch):
     given = world(WIDE, 30, 12)
     laws = []
