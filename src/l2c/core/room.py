@@ -72,6 +72,10 @@ class Room:
         """Return how many levels each feature may take."""
         return np.add.reduceat(self.open, layout.offsets, axis=1, dtype=np.int64)
 
+    def two_valued(self) -> Bool[np.ndarray, "rows width"]:
+        """Return which levels a second value stands for too."""
+        return (self.values != self.others) & ~(np.isnan(self.values) & np.isnan(self.others))
+
     def must_change(self, layout: Layout, levels: Levels) -> Bool[np.ndarray, "rows features"]:
         """Return which features may not stay as they are."""
         return ~np.take_along_axis(self.open, levels + layout.offsets, axis=1)

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Int64, UInt32
 
 from l2c.core.compiled import Compiled
+from l2c.core.streams import mixed
 from l2c.core.types import Keys, Levels
 
 TOGETHER = 256
@@ -61,7 +62,4 @@ def stream_words(words: np.ndarray, some: int, key: int, position: int, step: in
     golden = np.uint64(0x9E3779B97F4A7C15)
     state = key + np.uint64(position + 1) * golden
     for d in range(some):
-        word = state + np.uint64(d * step) * golden
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        words[d] = word ^ (word >> np.uint64(31))
+        words[d] = mixed(state + np.uint64(d * step) * golden)

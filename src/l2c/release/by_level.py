@@ -63,7 +63,7 @@ def judge_by_level(layout: Layout, twin: Twin, question: Question, *, twice: boo
         return None
     room, second = question.room, goal.accepted[:, 1]
     toward = np.where(second, 1.0, -1.0)
-    differs = (room.values != room.others) & ~(np.isnan(room.values) & np.isnan(room.others)) & twice
+    differs = room.two_valued() & twice
     inputs, others = twin.inputs(room.values), twin.inputs(room.others)
     threshold = 0.5 if goal.threshold is None else goal.threshold
     asked = np.where(second, threshold, 1 - threshold) + goal.margin

@@ -482,8 +482,7 @@ class Search:
     def _has_others(self, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
         """Return which proposals have a level that another value stands for too."""
         if self.differ is None:
-            room = self.question.room
-            self.differ = (room.values != room.others) & ~(np.isnan(room.values) & np.isnan(room.others))
+            self.differ = self.question.room.two_valued()
         return np.asarray(self.differ[row[:, None], levels + self.layout.offsets].any(axis=1))
 
     def chosen(self, asked: int, selection: Selection) -> Kept:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
-
 from l2c.adapters.frames.kinds import KINDS, library_of
 from l2c.adapters.frames.making import made_columns
 from l2c.adapters.frames.stored import Dtype, FrameKind
@@ -45,10 +43,6 @@ class FrameShape:
             return self
         natural = ((name, _natural(kind, self.schema[name])) for name, _ in self.columns)
         return FrameShape(kind.name, self.schema, tuple(natural))
-
-    def arrange(self, frame: Any) -> Any:
-        """Return a frame's columns in this order: a model may tell them apart by their place."""
-        return nw.from_native(frame, eager_only=True).select([name for name, _ in self.columns]).to_native()
 
     def to_dict(self) -> dict[str, object]:
         """Return the shape as plain data; the schema is kept apart."""
