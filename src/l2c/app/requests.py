@@ -135,7 +135,7 @@ class Request:
         low, high = (np.full(len(proba), np.nan) for _ in range(2))
         if self.wish.proba is not None:
             low[:], high[:] = self.wish.proba
-        for place, row in enumerate(readable.tolist()):
+        for place, row in enumerate(readable.tolist() if self.by_row else ()):
             wish = self.by_row.get(row)
             if wish is None:
                 continue

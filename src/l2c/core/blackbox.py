@@ -58,7 +58,8 @@ def _adds_up(proba: Probabilities, tolerance: float) -> bool:
     """Return whether all are probabilities that add to about 1; NaN is none."""
     for row in range(len(proba)):
         total = 0.0
-        for share in proba[row]:
+        for index in range(proba.shape[1]):
+            share = proba[row, index]
             if not 0 <= share <= 1:
                 return False
             total += share

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64, Int64
 
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.layout import Layout
 from l2c.core.method import Question
 from l2c.core.room import Room
@@ -88,3 +89,42 @@ def local_distribution(
     mass = np.exp(scores - _spread(layout, top))
     total = np.add.reduceat(mass, layout.offsets, axis=1)
     return np.asarray(mass / _spread(layout, total))
+
+
+def even_distribution(
+    layout: Layout, room: Room, levels: Levels, *, epsilon: float
+) -> Float64[np.ndarray, "rows width"]:
+    """Return p where nothing was learned: what `local_distribution` makes of equal scores."""
+    if compiles():
+        return _evenly(room.open, room.backwards, levels, epsilon, layout.offsets, layout.sizes)
+    mass = np.where(room.open, 1.0, np.where(room.backwards, epsilon, 0.0))
+    stuck = ~_spread(layout, np.logical_or.reduceat(mass > 0, layout.offsets, axis=1))
+    mass[stuck & (np.arange(layout.width) == _spread(layout, levels + layout.offsets))] = 1.0
+    total = np.zeros(levels.shape)
+    for level in range(int(layout.sizes.max())):
+        has = np.flatnonzero(layout.sizes > level)
+        total[:, has] += mass[:, layout.offsets[has] + level]
+    return np.asarray(mass / _spread(layout, total))
+
+
+@Compiled
+def _evenly(
+    open: Bool[np.ndarray, "rows width"],  # noqa: A002
+    backwards: Bool[np.ndarray, "rows width"],
+    levels: Levels,
+    epsilon: float,
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> Float64[np.ndarray, "rows width"]:
+    mass = np.empty(open.shape)
+    for row in range(len(open)):
+        for i in range(len(sizes)):
+            first, last, total = offsets[i], offsets[i] + sizes[i], 0.0
+            for place in range(first, last):
+                mass[row, place] = 1.0 if open[row, place] else epsilon if backwards[row, place] else 0.0
+                total += mass[row, place]
+            if total == 0:
+                mass[row, first + levels[row, i]] = total = 1.0
+            for place in range(first, last):
+                mass[row, place] /= total
+    return mass

@@ -49,10 +49,14 @@ def _either_looked_up(
     second: Mask,
 ) -> Cells:
     cells = np.empty(levels.shape)
+    # A place that cannot be negative is looked up without being tested for it.
     for n in range(len(row)):
-        table = others if second[n] else values
-        for i in range(len(offsets)):
-            cells[n, i] = table[row[n], offsets[i] + levels[n, i]]
+        if second[n]:
+            for i in range(len(offsets)):
+                cells[n, i] = others[row[n], np.uint64(offsets[i] + levels[n, i])]
+        else:
+            for i in range(len(offsets)):
+                cells[n, i] = values[row[n], np.uint64(offsets[i] + levels[n, i])]
     return cells
 
 
@@ -66,5 +70,5 @@ def _looked_up(
     cells = np.empty(levels.shape)
     for n in range(len(row)):
         for i in range(len(offsets)):
-            cells[n, i] = values[row[n], offsets[i] + levels[n, i]]
+            cells[n, i] = values[row[n], np.uint64(offsets[i] + levels[n, i])]
     return cells

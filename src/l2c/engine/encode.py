@@ -47,13 +47,14 @@ class Encoder:
         return self.layout.width if self.inputs == "levels" else self._columns[-1]
 
     def __call__(self, cells: Cells) -> Float32[np.ndarray, "rows inputs"]:
-        encoded = np.zeros((len(cells), self.width), dtype=np.float32)
+        encoded = np.empty((len(cells), self.width), dtype=np.float32)
         self.fill(encoded, cells)
         return encoded
 
     def fill(self, encoded: Float32[np.ndarray, "more inputs"], cells: Cells) -> None:
-        """Write the input of rows into the first ones of a matrix of zeros."""
+        """Write the input of rows into the first ones of a matrix."""
         if self.inputs == "levels":
+            encoded[: len(cells)] = 0.0
             np.put_along_axis(encoded[: len(cells)], self.layout.levels(cells) + self.layout.offsets, 1.0, axis=1)
             return
         numeric, first, flag, _ = self._columns
@@ -83,16 +84,19 @@ def _fill(
     flag: Columns,
 ) -> None:
     """Fill in the input of the networks: numbers standardised, the column of a level or of "missing" set to 1."""
+    # A place that cannot be negative is looked up without being tested for it.
     for row in range(len(cells)):
+        for column in range(encoded.shape[1]):
+            encoded[row, column] = 0.0
         for i in range(len(first)):
             value = cells[row, i]
             if np.isnan(value):
                 if flag[i] >= 0:
-                    encoded[row, flag[i]] = 1.0
+                    encoded[row, np.uint64(flag[i])] = 1.0
             elif numeric[i]:
-                encoded[row, first[i]] = (value - mean[i]) / scale[i]
+                encoded[row, np.uint64(first[i])] = (value - mean[i]) / scale[i]
             else:
-                encoded[row, first[i] + np.int64(value)] = 1.0
+                encoded[row, np.uint64(first[i] + np.int64(value))] = 1.0
 
 
 def _fill_at_once(
@@ -105,6 +109,7 @@ def _fill_at_once(
     flag: Columns,
 ) -> None:
     """Do what `_fill` does, column by column."""
+    encoded[: len(cells)] = 0.0
     for i, column in enumerate(cells.T):
         gone = np.isnan(column)
         there = np.flatnonzero(~gone)

@@ -15,7 +15,13 @@ from l2c.core.streams import Streams, words_of
 from l2c.core.types import Levels
 from l2c.engine.bind import Masses, bind, take_back
 from l2c.engine.conditional import draw_given_kept, full_conditional
-from l2c.engine.constrain import feature_reluctance, level_reluctance, local_distribution, log_weights
+from l2c.engine.constrain import (
+    even_distribution,
+    feature_reluctance,
+    level_reluctance,
+    local_distribution,
+    log_weights,
+)
 from l2c.engine.dial import Dial
 from l2c.engine.drawing import drawn_levels
 from l2c.engine.encode import Encoder, inputs_of
@@ -108,6 +114,8 @@ class Counterer:
         return mixed_law(self.layout, self._local(question, None), selection, question.levels)
 
     def _local(self, question: Question, logits: np.ndarray | None) -> Float64[np.ndarray, "rows width"]:
+        if logits is None and question.room.prices is None:
+            return even_distribution(self.layout, question.room, question.levels, epsilon=self.recipe.epsilon)
         weights = log_weights(question.room, epsilon=self.recipe.epsilon)
         if question.room.prices is not None:
             weights = weights + np.log1p(-level_reluctance(self.layout, question))

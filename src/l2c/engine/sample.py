@@ -25,9 +25,29 @@ def mixed_law(
     levels: Levels,
 ) -> Float64[np.ndarray, "rows width"]:
     """Return P, the law of each feature of a proposal: its own level unless selected, else a draw from p."""
+    if compiles():
+        return _mixed(local, selection, levels, layout.offsets, layout.sizes)
     law = np.repeat(selection, layout.sizes, axis=1) * local
     own = levels + layout.offsets
     np.put_along_axis(law, own, np.take_along_axis(law, own, axis=1) + (1 - selection), axis=1)
+    return law
+
+
+@Compiled
+def _mixed(
+    local: Float64[np.ndarray, "rows width"],
+    selection: Float64[np.ndarray, "rows features"],
+    levels: Levels,
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> Float64[np.ndarray, "rows width"]:
+    law = np.empty(local.shape)
+    for row in range(len(local)):
+        for i in range(len(sizes)):
+            share = selection[row, i]
+            for place in range(offsets[i], offsets[i] + sizes[i]):
+                law[row, place] = share * local[row, place]
+            law[row, offsets[i] + levels[row, i]] += 1 - share
     return law
 
 

@@ -21,6 +21,9 @@ from l2c.engine.sample import mixed_law
 STEPS = 3
 """Newton steps to θ: the share that is foreseen is then within a hundredth of the one wanted."""
 
+Parts = tuple[Float64[np.ndarray, "rows width"], Float64[np.ndarray, "rows features"]]
+"""p, what each feature should be if it changes, and π, how likely it is to be changed."""
+
 FARTHEST = 6.0
 """The largest θ, in units of one over the standard deviation of the lead: what cannot be reached must not narrow a law
 to a single proposal."""
@@ -36,7 +39,7 @@ def tilted(
     *,
     noise: float,
     share: float,
-) -> tuple[Float64[np.ndarray, "rows width"], Float64[np.ndarray, "rows features"]]:
+) -> Parts:
     """Return p and π whose mixture is the tilted mixture of those given.
 
     Parameters
@@ -51,17 +54,11 @@ def tilted(
         The share of proposals that should be valid.
     """
     law = mixed_law(layout, local, selection, levels)
-    relative, best = _relative(layout, law, gains)
+    relative, best = (below_best if compiles() else below_best_at_once)(law, gains, layout.offsets, layout.sizes)
     theta = strength(layout, law, relative, best + start, noise=noise, share=share)
     factor = np.exp(theta[:, None] * relative)
-    drawn = local * factor
-    total = (segment_sums if compiles() else segment_sums_at_once)(drawn, layout.offsets, layout.sizes)
-    kept = (1 - selection) * np.take_along_axis(factor, levels + layout.offsets, axis=1)
-    # Where exponentials have left nothing of what may be drawn, the feature stays as it is.
-    mass, some = kept + selection * total, total > 0
-    turned = np.divide(selection * total, mass, out=selection.copy(), where=mass > 0)
-    spread, known = (np.repeat(part, layout.sizes, axis=1) for part in (total, some))
-    return np.divide(drawn, spread, out=local.copy(), where=known), turned
+    multiply = multiplied if compiles() else multiplied_at_once
+    return multiply(local, selection, levels, factor, layout.offsets, layout.sizes)
 
 
 def strength(
@@ -151,27 +148,12 @@ def sums_moments_at_once(
     return mean, variance
 
 
-@Compiled
-def segment_sums(
-    flat: Float64[np.ndarray, "rows width"],
-    offsets: Int64[np.ndarray, " features"],
-    sizes: Int64[np.ndarray, " features"],
-) -> Float64[np.ndarray, "rows features"]:
-    """Return the sum over each feature's places, added one by one."""
-    total = np.zeros((len(flat), len(offsets)))
-    for row in range(len(flat)):
-        for i in range(len(offsets)):
-            for place in range(offsets[i], offsets[i] + sizes[i]):
-                total[row, i] += flat[row, place]
-    return total
-
-
 def segment_sums_at_once(
     flat: Float64[np.ndarray, "rows width"],
     offsets: Int64[np.ndarray, " features"],
     sizes: Int64[np.ndarray, " features"],
 ) -> Float64[np.ndarray, "rows features"]:
-    """Return what `segment_sums` returns, all rows at once."""
+    """Return the sum over each feature's places, added one by one."""
     total = np.zeros((len(flat), len(offsets)))
     for level in range(int(sizes.max())):
         has = np.flatnonzero(sizes > level)
@@ -179,13 +161,83 @@ def segment_sums_at_once(
     return total
 
 
-def _relative(
-    layout: Layout, law: Float64[np.ndarray, "rows width"], gains: Float64[np.ndarray, "rows width"]
+@Compiled
+def below_best(
+    law: Float64[np.ndarray, "rows width"],
+    gains: Float64[np.ndarray, "rows width"],
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
 ) -> tuple[Float64[np.ndarray, "rows width"], Float64[np.ndarray, " rows"]]:
     """Return the gains less the best one of each feature, and the sum of these; what cannot be drawn gains nothing."""
-    best = np.maximum.reduceat(np.where(law > 0, gains, -np.inf), layout.offsets, axis=1)
-    relative = np.where(law > 0, gains - np.repeat(best, layout.sizes, axis=1), 0.0)
+    relative, total = np.zeros(law.shape), np.zeros(len(law))
+    for row in range(len(law)):
+        for i in range(len(offsets)):
+            best = -np.inf
+            for place in range(offsets[i], offsets[i] + sizes[i]):
+                if law[row, place] > 0:
+                    best = max(best, gains[row, place])
+            for place in range(offsets[i], offsets[i] + sizes[i]):
+                if law[row, place] > 0:
+                    relative[row, place] = gains[row, place] - best
+            total[row] += best
+    return relative, total
+
+
+def below_best_at_once(
+    law: Float64[np.ndarray, "rows width"],
+    gains: Float64[np.ndarray, "rows width"],
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> tuple[Float64[np.ndarray, "rows width"], Float64[np.ndarray, " rows"]]:
+    """Return what `below_best` returns, all rows at once."""
+    best = np.maximum.reduceat(np.where(law > 0, gains, -np.inf), offsets, axis=1)
+    relative = np.where(law > 0, gains - np.repeat(best, sizes, axis=1), 0.0)
     return relative, np.cumsum(best, axis=1)[:, -1]
+
+
+@Compiled
+def multiplied(
+    local: Float64[np.ndarray, "rows width"],
+    selection: Float64[np.ndarray, "rows features"],
+    levels: Levels,
+    factor: Float64[np.ndarray, "rows width"],
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> Parts:
+    """Return p and π whose mixture is that of those given times a factor, made whole."""
+    whole, turned = np.empty(local.shape), np.empty(selection.shape)
+    for row in range(len(local)):
+        for i in range(len(offsets)):
+            first, last, share = offsets[i], offsets[i] + sizes[i], selection[row, i]
+            total = 0.0
+            for place in range(first, last):
+                whole[row, place] = local[row, place] * factor[row, place]
+                total += whole[row, place]
+            kept = (1 - share) * factor[row, first + levels[row, i]]
+            mass = kept + share * total
+            turned[row, i] = share * total / mass if mass > 0 else share
+            for place in range(first, last):
+                # Where exponentials have left nothing of what may be drawn, the feature stays as it is.
+                whole[row, place] = whole[row, place] / total if total > 0 else local[row, place]
+    return whole, turned
+
+
+def multiplied_at_once(
+    local: Float64[np.ndarray, "rows width"],
+    selection: Float64[np.ndarray, "rows features"],
+    levels: Levels,
+    factor: Float64[np.ndarray, "rows width"],
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> Parts:
+    """Return what `multiplied` returns, all rows at once."""
+    drawn = local * factor
+    total = segment_sums_at_once(drawn, offsets, sizes)
+    kept = (1 - selection) * np.take_along_axis(factor, levels + offsets, axis=1)
+    mass, some = kept + selection * total, total > 0
+    turned = np.divide(selection * total, mass, out=selection.copy(), where=mass > 0)
+    spread, known = (np.repeat(part, sizes, axis=1) for part in (total, some))
+    return np.divide(drawn, spread, out=local.copy(), where=known), turned
 
 
 def eased(share: float, by: float) -> float:

@@ -15,6 +15,7 @@ from l2c.core.compiled import Compiled
 from l2c.core.layout import Layout
 from l2c.core.method import Question
 from l2c.core.twin import Twin
+from l2c.core.types import Levels
 
 
 class Weights(NamedTuple):
@@ -63,26 +64,63 @@ def judge_by_level(layout: Layout, twin: Twin, question: Question, *, twice: boo
         return None
     room, second = question.room, goal.accepted[:, 1]
     toward = np.where(second, 1.0, -1.0)
-    differs = room.two_valued() & twice
-    inputs, others = twin.inputs(room.values), twin.inputs(room.others)
     threshold = 0.5 if goal.threshold is None else goal.threshold
     asked = np.where(second, threshold, 1 - threshold) + goal.margin
     # A little more than what counts as close: rounding here is not rounding there.
     close = 0.501 * twin.close + 1e-12
     bounds = _log_odds(asked - close), _log_odds(asked + close)
     if dense:
-        nothing = np.empty((0, 0))
-        layers = _layers(twin, inputs, others, toward)
+        nothing, differs = np.empty((0, 0)), room.two_valued() & twice
+        layers = _layers(twin, twin.inputs(room.values), twin.inputs(room.others), toward)
         return Weights(True, np.zeros(len(question)), nothing, nothing, differs, *bounds), layers
     weights, bias = twin.log_odds
-    adds = toward[:, None] * (inputs * weights)
-    at_own = np.take_along_axis(adds, question.levels + layout.offsets, axis=1)
-    lead = toward * bias
-    for column in at_own.T:
-        lead = lead + column
-    steps = adds - np.repeat(at_own, layout.sizes, axis=1)
-    shifts = np.where(differs, toward[:, None] * (others * weights) - adds, 0.0)
-    return Weights(False, lead, steps, shifts, differs, *bounds), NO_LAYERS
+    sums = _sums(
+        room.values, room.others, question.levels, toward, weights, bias, twin.numeric, twin.mean, twin.scale, twice,
+        layout.offsets, layout.sizes,
+    )  # fmt: skip
+    return Weights(False, *sums, *bounds), NO_LAYERS
+
+
+@Compiled
+def _sums(
+    values: Float64[np.ndarray, "rows width"],
+    others: Float64[np.ndarray, "rows width"],
+    own: Levels,
+    toward: Float64[np.ndarray, " rows"],
+    weights: Float64[np.ndarray, " width"],
+    bias: float,
+    numeric: Bool[np.ndarray, " width"],
+    mean: Float64[np.ndarray, " width"],
+    scale: Float64[np.ndarray, " width"],
+    twice: bool,
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> tuple[
+    Float64[np.ndarray, " rows"], Float64[np.ndarray, "rows width"], Float64[np.ndarray, "rows width"],
+    Bool[np.ndarray, "rows width"],
+]:  # fmt: skip
+    """Return each row's own lead, what a level adds to it, what its second value adds to that, and where there is one.
+
+    A number is standardised; at a place without one the input is 1.
+    """
+    lead, steps, shifts = toward * bias, np.empty(values.shape), np.zeros(values.shape)
+    differs = np.zeros(values.shape, np.bool_)
+    for row in range(len(values)):
+        for i in range(len(sizes)):
+            first, last = offsets[i], offsets[i] + sizes[i]
+            for place in range(first, last):
+                worth, value, other = toward[row] * weights[place], values[row, place], others[row, place]
+                two = twice and value != other and not (np.isnan(value) and np.isnan(other))
+                steps[row, place], differs[row, place] = worth, two
+                if numeric[place]:
+                    steps[row, place] = worth * ((value - mean[place]) / scale[place])
+                    if two:
+                        shifts[row, place] = worth * ((other - mean[place]) / scale[place]) - steps[row, place]
+            at_own = steps[row, first + own[row, i]]
+            lead[row] += at_own
+            for place in range(first, last):
+                steps[row, place] -= at_own
+    return lead, steps, shifts, differs
 
 
 def _layers(twin: Twin, inputs: np.ndarray, others: np.ndarray, toward: Float64[np.ndarray, " rows"]) -> Layers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 
 import numpy as np
@@ -176,7 +176,7 @@ def look(
         question = replace(question, already=_already_under_all(question, also))
     searches: list[Search] = []
     ended: list[Ended] = []
-    step = max(1, search.BLOCK // pool)
+    step = max(1, (search.BLOCK if twin is None else search.NEAR) // pool)
     for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
         chunk = question if rows <= step else question.take(np.arange(start, min(rows, start + step)))
         wanted = np.broadcast_to(enough, rows)[start : start + step]
@@ -242,28 +242,30 @@ def _ends(search: Search, policy: Policy) -> Iterator[str]:
     yield from np.where(sure, NO_OTHERS, np.where(late, LATE, "")).tolist()
 
 
-def _outcomes(search: Search, asked: int) -> Iterator[Outcome]:
-    late = search.out_of_time & (search.drawn < search.budget.tries)
-    told = (search.question.already, search.proven, search.exhausted, late, search.valid, search.judged, search.obeying)
-    decided = np.isnan(search.question.goal.low)
-    for already, proven, exhausted, late, valid, tries, obeying, plain in zip(
-        *(column.tolist() for column in (*told, decided)), strict=True
-    ):
-        aim = DECIDED if plain else RANGED
-        if already:
-            yield ALREADY
-        elif proven:
-            yield Outcome("infeasible", PROVEN, 0, tries, reason=Reason(proven=True))
-        elif exhausted and not valid:
+def _outcomes(search: Search, asked: int) -> list[Outcome]:
+    """Return how each row ended."""
+    judged, valid = search.judged.tolist(), search.valid.tolist()
+    # Most have all that was asked, and millions of rows want few words each.
+    ended = list(map(partial(Outcome, "found", _all_found(asked), asked), judged, valid))
+    short = search.question.already | search.proven | (search.valid < asked)
+    late, exhausted = search.out_of_time & (search.drawn < search.budget.tries), search.exhausted
+    for row in np.flatnonzero(short).tolist():
+        aim = DECIDED if np.isnan(search.question.goal.low[row]) else RANGED
+        if search.question.already[row]:
+            ended[row] = ALREADY
+        elif search.proven[row]:
+            ended[row] = Outcome("infeasible", PROVEN, 0, judged[row], reason=Reason(proven=True))
+        elif exhausted[row] and not valid[row]:
+            obeying = int(search.obeying[row])
             sentence = _nothing_left(obeying, aim) if search.banned is None else NOTHING_FREE.format(aim=aim)
-            yield Outcome("infeasible", sentence, 0, tries, reason=Reason(proven=True))
-        elif exhausted:
+            ended[row] = Outcome("infeasible", sentence, 0, judged[row], reason=Reason(proven=True))
+        elif exhausted[row]:
             others = NO_OTHERS + FREE * (search.banned is not None)
-            yield _ended(valid, asked, tries, others, proven=True)
-        elif late:
-            yield _ended(valid, asked, tries, LATE, aim)
+            ended[row] = _ended(valid[row], asked, judged[row], others, proven=True)
         else:
-            yield _ended(valid, asked, tries, "; the search found no more, which is no proof that there are none", aim)
+            why = LATE if late[row] else "; the search found no more, which is no proof that there are none"
+            ended[row] = _ended(valid[row], asked, judged[row], why, aim)
+    return ended
 
 
 FREE = " that may be released"

@@ -37,6 +37,9 @@ from l2c.release.walk import Axes, Counts, Findings, Given, Grounds, Memory, Nee
 BLOCK = 1 << 17
 """Proposals handled at once: large enough to batch the model's calls, small enough for the memory."""
 
+NEAR = 1 << 16
+"""The same where a twin judges them: there is no call to batch, and less memory is nearer."""
+
 GATED_SHARE = 4
 """Valid ones that a row keeps at the most under a privacy policy, for each one of its pool."""
 

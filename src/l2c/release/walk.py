@@ -342,21 +342,22 @@ def _draw(
                 stream_words(bench.words, some, marginals.keys[n], at, marginals.words_each)
             _fall(bench, some, i % 2, marginals.cdf, n, offset, axes.sizes[i])
         word = axes.words[i]
+        # A place that cannot be negative is looked up without being tested for it.
         for d in range(some):
             bench.levels[i, d] = level[d]
             bench.key[d] += word * np.uint64(level[d] + 1)
         if not weights.deep:
             for d in range(some):
-                bench.lead[d] += weights.steps[r, offset + level[d]]
+                bench.lead[d] += weights.steps[r, np.uint64(offset + level[d])]
         if bench.shifting[i]:
             for d in range(some):
-                bench.other[d] |= weights.differs[r, offset + level[d]]
+                bench.other[d] |= weights.differs[r, np.uint64(offset + level[d])]
         if bench.shifting[i] and not weights.deep:
             for d in range(some):
-                bench.shift[d] += weights.shifts[r, offset + level[d]]
+                bench.shift[d] += weights.shifts[r, np.uint64(offset + level[d])]
         if watched:
             for d in range(some):
-                bench.inside[d] &= grounds.open[r, offset + level[d]]
+                bench.inside[d] &= grounds.open[r, np.uint64(offset + level[d])]
 
 
 @Compiled
@@ -417,6 +418,7 @@ def _decide(
 ) -> tuple[int, int]:  # fmt: skip
     """Keep what is valid or may be; return how many are kept by now, and how many of the new ones are in doubt."""
     low, high, doubtful = weights.low[r], weights.high[r], 0
+    judged, obeying, best, valid = 0, 0, counts.best[r], counts.valid[r]
     for place in range(new):
         d = bench.asked[place]
         lead, times = bench.lead[d], 1
@@ -426,20 +428,24 @@ def _decide(
             most = max(most, lead)
         sure = lead >= high
         if sure or lead < low:
-            counts.obeying[r] += 1
-            counts.judged[r] += times
-            counts.best[r] = max(counts.best[r], most)
+            obeying += 1
+            judged += times
+            best = max(best, most)
         else:
             doubtful += 1
-        if lead < low or (sure and counts.valid[r] == pool):
+        if lead < low or (sure and valid == pool):
             continue
-        counts.valid[r] += sure
+        valid += sure
         out.row[kept], out.lead[kept], out.second[kept], out.sure[kept] = r, lead, times == 2, sure
         for i in range(len(bench.moving)):
             out.levels[kept, i] = own[r, i]
         for m in range(free):
-            out.levels[kept, bench.moving[m]] = bench.levels[bench.moving[m], d]
+            i = np.uint64(bench.moving[m])
+            out.levels[kept, i] = bench.levels[i, np.uint64(d)]
         kept += 1
+    counts.obeying[r] += obeying
+    counts.judged[r] += judged
+    counts.best[r], counts.valid[r] = best, valid
     return kept, doubtful
 
 

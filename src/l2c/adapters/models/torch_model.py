@@ -56,14 +56,15 @@ class TorchModel:
         """Return the probability of each class for each row."""
         torch = _torch()
         # One block for all, filled again and again: it stays near, where a matrix of all rows would not.
-        block = np.empty((BLOCK, self.inputs.width), dtype=np.float32)
-        parts = []
+        block = np.zeros((BLOCK, self.inputs.width), dtype=np.float32)
+        matrix, parts = torch.from_numpy(block), []
         with torch.no_grad():
             for start in range(0, max(len(cells), 1), BLOCK):
-                block[:] = 0.0
-                self.inputs.encoder.fill(block, cells[start : start + BLOCK])
+                some = cells[start : start + BLOCK]
+                self.inputs.encoder.fill(block, some)
+                block[len(some) :] = 0.0
                 # A module may give back a part of its input, which is about to hold other rows.
-                parts.append(self._asked(torch.from_numpy(block)).clone())
+                parts.append(self._asked(matrix).clone())
             answer = self._probabilities(torch.cat(parts)[: len(cells)].double())
         return checked(answer.numpy(), len(cells), len(self.classes))
 
@@ -96,11 +97,11 @@ class TorchModel:
             answer = self.module(matrix)
         except Exception as error:
             raise ModelError(f"the module raised {type(error).__name__}: {error}") from error
-        return self._in_columns(answer, len(matrix))
+        return self._in_columns(answer, matrix.shape[0])
 
     def scores_of(self, answer: Any) -> Any:
         """Return a score for each class, whose softmax are the probabilities, from what the module's layers answer."""
-        return self._as_logits(self._both(self._in_columns(answer, len(answer))))
+        return self._as_logits(self._both(self._in_columns(answer, answer.shape[0])))
 
     def _both(self, answer: Any) -> Any:
         """Return the outputs with a column for each class, also where the module has one for the second alone."""
@@ -117,7 +118,7 @@ class TorchModel:
             raise ModelError(f"the module answered with a {type(answer).__name__}, not a tensor")
         if answer.ndim == 1:
             answer = answer[:, None]
-        if answer.ndim != 2 or len(answer) != rows:
+        if answer.ndim != 2 or answer.shape[0] != rows:
             raise ModelError(f"the module answered {rows} rows with shape {tuple(answer.shape)}")
         return answer
 
