@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Float64, Int64
 
 from l2c.core.binning import Edges
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Levels, Mask
@@ -78,6 +79,10 @@ class Layout:
     """The feature that each place of the flat axis belongs to."""
     numeric: Bool[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
     _cuts: tuple[tuple[int, np.ndarray], ...] = field(init=False, repr=False, compare=False)
+    _flat_cuts: tuple[Float64[np.ndarray, " cuts"], Int64[np.ndarray, " features"]] = field(
+        init=False, repr=False, compare=False
+    )
+    """All cut points one after the other, and where those of each feature end."""
     _stand_ins: dict[tuple[Decode, bool], np.ndarray] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -92,6 +97,10 @@ class Layout:
             "owner": np.repeat(np.arange(len(self.axes)), sizes),
             "numeric": numeric,
             "_cuts": tuple((i, np.asarray(self.axes[i].cuts)) for i in np.flatnonzero(numeric).tolist()),
+            "_flat_cuts": (
+                np.array([cut for axis in self.axes for cut in axis.cuts], dtype=np.float64),
+                np.cumsum([len(axis.cuts) for axis in self.axes]),
+            ),
             "_stand_ins": {},
         }
         for name, value in worked_out.items():
@@ -117,6 +126,8 @@ class Layout:
 
     def levels(self, cells: Cells) -> Levels:
         """Return the level of every cell; numbers beyond the outer edges belong to the outer bins."""
+        if compiles() and cells.ndim == 2:
+            return _levels(cells, self.numeric, self.known, *self._flat_cuts)
         gone = np.isnan(cells)
         levels = np.where(gone | self.numeric, self.known, cells).astype(np.int16)
         for i, cuts in self._cuts:
@@ -176,6 +187,31 @@ class Layout:
                 for axis in data["axes"]
             ),
         )
+
+
+@Compiled
+def _levels(
+    cells: Cells,
+    numeric: Bool[np.ndarray, " features"],
+    known: Int64[np.ndarray, " features"],
+    cuts: Float64[np.ndarray, " cuts"],
+    ends: Int64[np.ndarray, " features"],
+) -> Levels:
+    """Return the level of every cell: of a number, how many cut points are below it."""
+    levels = np.empty(cells.shape, np.int16)
+    for row in range(len(cells)):
+        begin = 0
+        for i in range(len(known)):
+            value = cells[row, i]
+            level = known[i]
+            if not np.isnan(value):
+                level = np.int64(0 if numeric[i] else value)
+                if numeric[i]:
+                    for cut in range(begin, ends[i]):
+                        level += cuts[cut] < value
+            levels[row, i] = level
+            begin = ends[i]
+    return levels
 
 
 def interval(left: float | None, right: float | None) -> str:

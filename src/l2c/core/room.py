@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.conditions import Condition
 from l2c.core.costs import has_prices, move_costs
-from l2c.core.feature import Feature
+from l2c.core.feature import Feature, Moves
 from l2c.core.layout import Axis, Decode, Layout
 from l2c.core.limits import ANY, Limits, Span, chosen_levels
 from l2c.core.rules import bonds
@@ -136,12 +137,13 @@ def room_for(
         What a caller adds to the schema's own limits, each with the rows that it is for.
     """
     everyone = np.ones(len(cells), dtype=bool)
-    all_limits = [(layout.schema.limits, everyone), *limits]
+    all_limits = [(limit, rows) for limit, rows in ((layout.schema.limits, everyone), *limits) if limit]
     plot, wrong_way = _laid_out(layout, cells, levels)
     for limit, rows in all_limits:
         _restrict(plot, limit, rows)
-    values, others = (_values(plot, decode, other=other) for other in (False, True))
-    _drop_unreachable(plot, values)
+    bounded = plot.bounded
+    values, others = (_values(plot, decode, bounded, other=other) for other in (False, True))
+    _drop_unreachable(plot, bounded, values)
     for limit, rows in all_limits:
         _forbid(plot, limit, rows, values)
     split = _split_conditions(layout, all_limits)
@@ -154,7 +156,7 @@ def room_for(
             spend[rows] = np.minimum(spend[rows], limit.max_cost * (1 + ROUNDING))
     prices = _prices(plot, values, spend)
     backwards = plot.open & wrong_way
-    plot.open[wrong_way] = False
+    np.logical_and(plot.open, ~wrong_way, out=plot.open)
     _follow_rules(plot)
     if prices is not None:
         changes = np.minimum(changes, _affordable(plot, prices, spend))
@@ -164,13 +166,57 @@ def room_for(
 def _laid_out(layout: Layout, cells: Cells, levels: Levels) -> tuple[_Plot, Allowed]:
     """Return what the features allow whatever their direction, and which levels lie in the wrong one."""
     features = layout.schema.features
-    level, own = np.arange(layout.width) - layout.offsets[layout.owner], levels[:, layout.owner]
-    moves = np.array([feature.moves for feature in features])[layout.owner]
-    kept = level == own
-    proposable = (level < layout.known[layout.owner]) & (moves != "never")
     ends = (np.array([end(feature) for feature in features]) for end in (_least, _greatest))
     low, high = (np.repeat(bound[None, :], len(levels), axis=0) for bound in ends)
-    return _Plot(layout, cells, levels, proposable | kept, low, high), _wrong_way(layout, moves, level, own)
+    lay_open = _opened if compiles() else _opened_at_once
+    ways = np.array([WAYS[feature.moves] for feature in features])
+    proposable, wrong_way = lay_open(levels, ways, layout.known, layout.offsets, layout.sizes)
+    return _Plot(layout, cells, levels, proposable, low, high), wrong_way
+
+
+STAYS, EITHER_WAY, RISES, FALLS = range(4)
+WAYS: dict[Moves, int] = {"never": STAYS, "both": EITHER_WAY, "rises": RISES, "falls": FALLS}
+
+
+@Compiled
+def _opened(
+    levels: Levels,
+    ways: Int64[np.ndarray, " features"],
+    known: Int64[np.ndarray, " features"],
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> tuple[Allowed, Allowed]:
+    """Return the levels that may be taken whatever their direction, and the paper's restricted set C_i.
+
+    In it are the levels on the wrong side of a row's own; beside a missing value nothing is higher or lower.
+    """
+    width = offsets[-1] + sizes[-1]
+    allowed, wrong = np.empty((len(levels), width), np.bool_), np.empty((len(levels), width), np.bool_)
+    for row in range(len(levels)):
+        for i in range(len(sizes)):
+            own, one_way = levels[row, i], ways[i] == RISES or ways[i] == FALLS
+            for level in range(sizes[i]):
+                place, other = offsets[i] + level, level != own
+                allowed[row, place] = not other or (level < known[i] and ways[i] != STAYS)
+                behind = level < own if ways[i] == RISES else level > own
+                wrong[row, place] = one_way and other and (behind or own == known[i])
+    return allowed, wrong
+
+
+def _opened_at_once(
+    levels: Levels,
+    ways: Int64[np.ndarray, " features"],
+    known: Int64[np.ndarray, " features"],
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> tuple[Allowed, Allowed]:
+    """Return what `_opened` returns, all rows at once."""
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    level, own, way = np.arange(len(owner)) - offsets[owner], levels[:, owner], ways[owner]
+    unordered = (own == known[owner]) & (level != own)
+    rises, falls = way == RISES, way == FALLS
+    wrong = (rises & (level < own)) | (falls & (level > own)) | ((rises | falls) & unordered)
+    return ((level < known[owner]) & (way != STAYS)) | (level == own), wrong
 
 
 def _least(feature: Feature) -> float:
@@ -179,14 +225,6 @@ def _least(feature: Feature) -> float:
 
 def _greatest(feature: Feature) -> float:
     return np.inf if feature.high is None else feature.high
-
-
-def _wrong_way(layout: Layout, moves: np.ndarray, level: np.ndarray, own: Levels) -> Allowed:
-    """Return the paper's restricted set C_i: the levels on the wrong side of a row's own."""
-    # Beside a missing value nothing is higher or lower.
-    unordered = (own == layout.known[layout.owner]) & (level != own)
-    rises, falls = moves == "rises", moves == "falls"
-    return np.asarray((rises & (level < own)) | (falls & (level > own)) | ((rises | falls) & unordered))
 
 
 def _restrict(plot: _Plot, limits: Limits, rows: Mask) -> None:
@@ -273,15 +311,17 @@ def _as_numbers(span: Span) -> tuple[float, float]:
     return -np.inf if span.low is None else float(span.low), np.inf if span.high is None else float(span.high)
 
 
-def _values(plot: _Plot, decode: Decode, *, other: bool) -> Float64[np.ndarray, "rows width"]:
+def _values(
+    plot: _Plot, decode: Decode, bounded: Sequence[int], *, other: bool
+) -> Float64[np.ndarray, "rows width"]:
     """Return what each level stands for, brought inside the permitted range; the row's own value at its own level."""
     layout = plot.layout
     values = np.repeat(layout.representatives(decode, other=other)[None, :], len(plot.cells), axis=0)
-    for i in plot.bounded:
+    for i in bounded:
         places = plot.segment(i)
         low, high = _permitted(plot, i)
         values[:, places] = np.clip(values[:, places], low[:, None], high[:, None]) + 0.0  # no number is "-0"
-    values[np.arange(len(values))[:, None], plot.levels + layout.offsets] = plot.cells
+    np.put_along_axis(values, plot.levels + layout.offsets, plot.cells, axis=1)
     return values
 
 
@@ -291,9 +331,9 @@ def _permitted(plot: _Plot, feature: int) -> tuple[Float64[np.ndarray, " rows"],
     return (np.ceil(low), np.floor(high)) if plot.layout.schema.features[feature].integer else (low, high)
 
 
-def _drop_unreachable(plot: _Plot, values: Float64[np.ndarray, "rows width"]) -> None:
+def _drop_unreachable(plot: _Plot, bounded: Sequence[int], values: Float64[np.ndarray, "rows width"]) -> None:
     """Close the bins that have no value in the permitted range."""
-    for i in plot.bounded:
+    for i in bounded:
         axis = plot.layout.axes[i]
         low, high = _permitted(plot, i)
         start = int(plot.layout.offsets[i])

@@ -65,7 +65,10 @@ class Twin:
     def proba(self, inputs: Hidden, row: Int64[np.ndarray, " n"], levels: Levels) -> Probabilities:
         """Return the probability of each class for proposals, from the inputs of their rows."""
         add_up = first_layer if compiles() else first_layer_at_once
-        sums = add_up(inputs, row, levels, self.layout.offsets, self.weights, self.bias)
+        return self._told(add_up(inputs, row, levels, self.layout.offsets, self.weights, self.bias))
+
+    def _told(self, sums: Hidden) -> Probabilities:
+        """Return the probability of each class, from the first layer's sums."""
         if self.scores is not None:
             return _softmax(self.scores(sums))
         return _softmax(np.hstack([np.zeros_like(sums), sums]) if sums.shape[1] == 1 else sums)
@@ -92,6 +95,9 @@ class Twin:
     def of_cells(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for whole rows."""
         levels = self.layout.levels(cells)
+        if compiles():
+            given = (self.layout.offsets, self.numeric, self.mean, self.scale, self.weights, self.bias)
+            return self._told(first_layer_of_rows(cells, levels, *given))
         values = np.repeat(self.layout.representatives("median")[None, :], len(cells), axis=0)
         np.put_along_axis(values, levels + self.layout.offsets, cells, axis=1)
         return self.proba(self.inputs(values), np.arange(len(cells)), levels)
@@ -115,6 +121,29 @@ def first_layer(
             x = inputs[row[n], place]
             for unit in range(len(bias)):
                 sums[n, unit] += x * weights[place, unit]
+    return sums
+
+
+@Compiled
+def first_layer_of_rows(
+    cells: Cells,
+    levels: Levels,
+    offsets: Int64[np.ndarray, " features"],
+    numeric: Bool[np.ndarray, " width"],
+    mean: Float64[np.ndarray, " width"],
+    scale: Float64[np.ndarray, " width"],
+    weights: Hidden,
+    bias: Hidden,
+) -> Hidden:
+    """Return the first layer's sums for whole rows, whose inputs are at the places of their own levels."""
+    sums, input_at = np.empty((len(cells), len(bias)), weights.dtype), np.empty(1, weights.dtype)
+    for row in range(len(cells)):
+        sums[row] = bias
+        for i in range(len(offsets)):
+            place = offsets[i] + levels[row, i]
+            input_at[0] = (cells[row, i] - mean[place]) / scale[place] if numeric[place] else 1.0
+            for unit in range(len(bias)):
+                sums[row, unit] += input_at[0] * weights[place, unit]
     return sums
 
 
