@@ -65,9 +65,9 @@ class Twin:
     def proba(self, inputs: Hidden, row: Int64[np.ndarray, " n"], levels: Levels) -> Probabilities:
         """Return the probability of each class for proposals, from the inputs of their rows."""
         add_up = first_layer if compiles() else first_layer_at_once
-        return self._told(add_up(inputs, row, levels, self.layout.offsets, self.weights, self.bias))
+        return self._of_sums(add_up(inputs, row, levels, self.layout.offsets, self.weights, self.bias))
 
-    def _told(self, sums: Hidden) -> Probabilities:
+    def _of_sums(self, sums: Hidden) -> Probabilities:
         """Return the probability of each class, from the first layer's sums."""
         if self.scores is not None:
             return _softmax(self.scores(sums))
@@ -97,7 +97,7 @@ class Twin:
         levels = self.layout.levels(cells)
         if compiles():
             given = (self.layout.offsets, self.numeric, self.mean, self.scale, self.weights, self.bias)
-            return self._told(first_layer_of_rows(cells, levels, *given))
+            return self._of_sums(first_layer_of_rows(cells, levels, *given))
         values = np.repeat(self.layout.representatives("median")[None, :], len(cells), axis=0)
         np.put_along_axis(values, levels + self.layout.offsets, cells, axis=1)
         return self.proba(self.inputs(values), np.arange(len(cells)), levels)

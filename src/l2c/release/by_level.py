@@ -18,6 +18,13 @@ from l2c.core.twin import Twin
 from l2c.core.types import Levels
 
 
+MOST_AT_ONCE = 1 << 18
+"""Multiplications of one product of matrices: beyond that a linear algebra library would start threads for them."""
+
+LEAST_TOGETHER = 32
+"""Draws that pass through a network together, however wide it is."""
+
+
 class Weights(NamedTuple):
     """What the model makes of levels: each row's own lead (log-odds of what is desired) and what a level adds to it.
 
@@ -39,7 +46,7 @@ class Layers(NamedTuple):
     """A network by level: the inputs at each place for each row, also of the second choice, and its layers.
 
     The first layer is a sum over places; between layers what is below 0 is cut off. All hidden layers are as wide as
-    the widest; `toward` is −1 for rows that want the first class.
+    the widest; `toward` is −1 for rows that want the first class, and `together` how many draws pass through at once.
     """
 
     inputs: Float32[np.ndarray, "rows width"]
@@ -51,6 +58,7 @@ class Layers(NamedTuple):
     hidden_bias: Float32[np.ndarray, "layers units"]
     last: Float32[np.ndarray, " units"]
     last_bias: float
+    together: int
 
 
 def judge_by_level(layout: Layout, twin: Twin, question: Question, *, twice: bool) -> tuple[Weights, Layers] | None:
@@ -128,7 +136,6 @@ def _layers(twin: Twin, inputs: np.ndarray, others: np.ndarray, toward: Float64[
     assert twin.dense
     *hidden, (last, last_bias) = twin.dense
     units = max(len(twin.bias), *(weight.shape[1] for weight, _ in hidden)) if hidden else len(twin.bias)
-    units = -(-units // 4) * 4  # four at a time are added up
     whole, biases = np.zeros((len(hidden), units, units), np.float32), np.zeros((len(hidden), units), np.float32)
     for layer, (weight, bias) in enumerate(hidden):
         whole[layer, : weight.shape[0], : weight.shape[1]] = weight
@@ -139,13 +146,14 @@ def _layers(twin: Twin, inputs: np.ndarray, others: np.ndarray, toward: Float64[
     column = last[:, -1] if last.shape[1] == 1 else last[:, 1] - last[:, 0]
     final[: len(column)] = column
     ahead = float(last_bias[-1]) if len(last_bias) == 1 else float(last_bias[1] - last_bias[0])
-    return Layers(inputs, others, toward, first, first_bias, whole, biases, final, ahead)
+    together = max(LEAST_TOGETHER, MOST_AT_ONCE // units**2)
+    return Layers(inputs, others, toward, first, first_bias, whole, biases, final, ahead, together)
 
 
 _EMPTY = np.empty((0, 0), np.float32)
 NO_LAYERS = Layers(
     _EMPTY, _EMPTY, np.empty(0), _EMPTY, np.empty(0, np.float32), np.empty((0, 0, 0), np.float32), _EMPTY,
-    np.empty(0, np.float32), 0.0,
+    np.empty(0, np.float32), 0.0, 1,
 )  # fmt: skip
 
 
@@ -169,9 +177,9 @@ def network_leads(
     inputs: Float32[np.ndarray, "rows width"],
     still: Float32[np.ndarray, " units"],
     layers: Layers,
-    sums: Float32[np.ndarray, " units"],
-    here: Float32[np.ndarray, "units draws"],
-    there: Float32[np.ndarray, "units draws"],
+    here: Float32[np.ndarray, "draws units"],
+    there: Float32[np.ndarray, "draws units"],
+    last: Float32[np.ndarray, " draws"],
 ) -> None:
     """Work out the leads of some draws of a row.
 
@@ -185,58 +193,41 @@ def network_leads(
         The inputs at each place: of the first values, or of the others.
     still
         What the features that cannot move add up to.
-    sums, here, there
+    here, there, last
         Working space.
     """
-    width = len(still)
     for q in range(count):
-        d = which[q]
-        for u in range(width):
+        d, sums = which[q], here[q]
+        for u in range(len(still)):
             sums[u] = still[u]
         for m in range(free):
             place = offsets[moving[m]] + levels[moving[m], d]
             x = inputs[r, place]
-            for u in range(width):
+            for u in range(len(still)):
                 sums[u] += x * layers.first[place, u]
-        for u in range(width):
-            here[u, q] = max(sums[u], np.float32(0))
-    for layer in range(len(layers.hidden)):
-        _next_layer(here, there, count, layers.hidden[layer], layers.hidden_bias[layer])
-        here, there = there, here
+        for u in range(len(still)):
+            sums[u] = max(sums[u], np.float32(0))
+    for begin in range(0, count, layers.together):
+        end = min(begin + layers.together, count)
+        _through(here[begin:end], there[begin:end], layers, last[begin:end])
     for q in range(count):
-        there[0, q] = layers.last_bias
-    for u in range(width):
-        weight = layers.last[u]
-        for q in range(count):
-            there[0, q] += weight * here[u, q]
-    for q in range(count):
-        leads[which[q]] = layers.toward[r] * there[0, q]
+        leads[which[q]] = layers.toward[r] * last[q]
 
 
 @Compiled
-def _next_layer(
-    here: Float32[np.ndarray, "units draws"],
-    there: Float32[np.ndarray, "units draws"],
-    count: int,
-    weights: Float32[np.ndarray, "units units"],
-    bias: Float32[np.ndarray, " units"],
+def _through(
+    here: Float32[np.ndarray, "draws units"],
+    there: Float32[np.ndarray, "draws units"],
+    layers: Layers,
+    last: Float32[np.ndarray, " draws"],
 ) -> None:
-    """Pass the units of some draws on to the next layer, four by four: what was read is used while it is at hand."""
-    for v in range(0, len(here), 4):
-        a, b, c, d = there[v], there[v + 1], there[v + 2], there[v + 3]
-        for q in range(count):
-            a[q], b[q], c[q], d[q] = bias[v], bias[v + 1], bias[v + 2], bias[v + 3]
-        for u in range(0, len(here), 4):
-            k, l, m, n = here[u], here[u + 1], here[u + 2], here[u + 3]  # noqa: E741
-            ak, al, am, an = weights[u, v], weights[u + 1, v], weights[u + 2, v], weights[u + 3, v]
-            bk, bl, bm, bn = weights[u, v + 1], weights[u + 1, v + 1], weights[u + 2, v + 1], weights[u + 3, v + 1]
-            ck, cl, cm, cn = weights[u, v + 2], weights[u + 1, v + 2], weights[u + 2, v + 2], weights[u + 3, v + 2]
-            dk, dl, dm, dn = weights[u, v + 3], weights[u + 1, v + 3], weights[u + 2, v + 3], weights[u + 3, v + 3]
-            for q in range(count):
-                a[q] += ak * k[q] + al * l[q] + am * m[q] + an * n[q]
-                b[q] += bk * k[q] + bl * l[q] + bm * m[q] + bn * n[q]
-                c[q] += ck * k[q] + cl * l[q] + cm * m[q] + cn * n[q]
-                d[q] += dk * k[q] + dl * l[q] + dm * m[q] + dn * n[q]
-        for q in range(count):
-            a[q], b[q] = max(a[q], np.float32(0)), max(b[q], np.float32(0))
-            c[q], d[q] = max(c[q], np.float32(0)), max(d[q], np.float32(0))
+    """Pass the units of some draws through the layers."""
+    for layer in range(len(layers.hidden)):
+        np.dot(here, layers.hidden[layer], there)
+        for q in range(len(here)):
+            for u in range(here.shape[1]):
+                there[q, u] = max(there[q, u] + layers.hidden_bias[layer, u], np.float32(0))
+        here, there = there, here
+    np.dot(here, layers.last, last)
+    for q in range(len(last)):
+        last[q] += layers.last_bias

@@ -107,9 +107,9 @@ class Bench(NamedTuple):
     asked: Int64[np.ndarray, " draws"]
     again: Int64[np.ndarray, " draws"]
     still: Float32[np.ndarray, " units"]
-    sums: Float32[np.ndarray, " units"]
-    here: Float32[np.ndarray, "units draws"]
-    there: Float32[np.ndarray, "units draws"]
+    here: Float32[np.ndarray, "draws units"]
+    there: Float32[np.ndarray, "draws units"]
+    last: Float32[np.ndarray, " draws"]
 
 
 class Unfinished(NamedTuple):
@@ -202,8 +202,8 @@ def _bench(features: int, units: int) -> Bench:
         np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.int32), np.empty((features, TOGETHER), np.int16),
         np.empty(TOGETHER, np.uint64), np.empty(TOGETHER, np.float64), np.empty(TOGETHER, np.float64),
         np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.int64),
-        np.empty(TOGETHER, np.int64), np.empty(units, np.float32), np.empty(units, np.float32),
-        np.empty((max(units, 1), TOGETHER), np.float32), np.empty((max(units, 1), TOGETHER), np.float32),
+        np.empty(TOGETHER, np.int64), np.empty(units, np.float32), np.empty((TOGETHER, units), np.float32),
+        np.empty((TOGETHER, units), np.float32), np.empty(TOGETHER, np.float32),
     )  # fmt: skip
 
 
@@ -395,7 +395,7 @@ def _ask(
     """Let the network tell the leads, and of those that are not enough what the other values would bring."""
     network_leads(
         bench.lead, bench.asked, new, r, bench.levels, bench.moving, free, offsets, layers.inputs, bench.still, layers,
-        bench.sums, bench.here, bench.there,
+        bench.here, bench.there, bench.last,
     )  # fmt: skip
     again = 0
     for place in range(new):
@@ -405,7 +405,7 @@ def _ask(
             again += 1
     network_leads(
         bench.shift, bench.again, again, r, bench.levels, bench.moving, free, offsets, layers.others, bench.still,
-        layers, bench.sums, bench.here, bench.there,
+        layers, bench.here, bench.there, bench.last,
     )  # fmt: skip
     for place in range(again):
         bench.shift[bench.again[place]] -= bench.lead[bench.again[place]]
