@@ -10,6 +10,7 @@ from compiling import uncompiled
 from engine.proposing import PLACES, RECIPES, TIED, WORLDS, counterer
 from l2c.core.compiled import compiles
 from l2c.core.layout import Layout
+from l2c.core.method import Dependences
 from l2c.core.streams import Streams, words_of
 from l2c.engine import drawing, likely, propose
 from l2c.engine.conditional import draw_given_kept
@@ -97,10 +98,10 @@ def likely_both_ways(features: int, count: int, seed: int) -> tuple[np.ndarray, 
     coins = np.rint(rng.choice([0.0, 0.3, 0.8, 1.0], (rows, features)) * 2.0**31).astype(np.uint32)
     coins[:, rng.random(features) < 0.1] = 0
     streams, first = Streams(rng.integers(0, 2**63, rows).astype(np.uint64)), rng.integers(0, 1000, rows)
-    found = likely.likely_levels(
-        streams.keys, first, count, words_of(each), coins, weights, own, law.order, law.parent,
-        *likely.raised(law, 0.6), layout.offsets, layout.sizes,
-    )  # fmt: skip
+    along = Dependences(
+        streams.keys, words_of(each), coins, weights, own, law.order, law.parent, *likely.raised(law, 0.6)
+    )
+    found = likely.likely_levels(along, first, count, layout.offsets, layout.sizes)
     uniforms, row = streams.draws(first, count, each).reshape(-1, each), np.repeat(np.arange(rows), count)
     selected = (uniforms[:, features:] >> 1) < coins[row]
     lines = draw_given_kept(layout, law, 0.6, weights, own, row, selected, uniforms[:, :features])
@@ -136,10 +137,11 @@ def test_what_is_believed_of_a_feature_does_not_vanish_however_many_hang_on_it()
     layout, own = layout_of((2,) * features), np.zeros((1, features), dtype=np.int16)
     coins, weights = np.zeros((1, features), dtype=np.uint32), np.ones((1, 2 * features))
     coins[0, 0] = 2**31
-    given_ = (np.array([5], np.uint64), np.array([0]), count, words_of(2 * features), coins, weights, own)
+    along = Dependences(
+        np.array([5], np.uint64), words_of(2 * features), coins, weights, own, law.order, law.parent,
+        *likely.raised(law, 1.0),
+    )  # fmt: skip
     with uncompiled(drawing, likely), np.errstate(over="ignore"), pytest.MonkeyPatch.context() as patch:
         patch.setattr(likely, "stream_words", drawing.stream_words)
-        found = likely.likely_levels(
-            *given_, law.order, law.parent, *likely.raised(law, 1.0), layout.offsets, layout.sizes
-        )
+        found = likely.likely_levels(along, np.array([0]), count, layout.offsets, layout.sizes)
     assert (found == 0).all()

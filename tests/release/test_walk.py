@@ -20,7 +20,7 @@ from l2c.app.people import People
 from l2c.core.compiled import compiles
 from l2c.core.limits import Limits
 from l2c.core.method import Question
-from l2c.engine import drawing
+from l2c.engine import drawing, likely
 from l2c.release import by_level, kept, search, sift, walk
 from l2c.release.kept import Kept, joined
 from l2c.release.search import Budget
@@ -105,7 +105,7 @@ def in_stages(*given, **asked):
 @contextmanager
 def as_python() -> Iterator[None]:
     """Let the loops of a walk run as the Python that they are."""
-    with uncompiled(walk, by_level, sift, drawing), np.errstate(over="ignore"), pytest.MonkeyPatch.context() as patch:
+    with uncompiled(walk, by_level, sift, drawing, likely), np.errstate(over="ignore"), pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "walked", walk.walked)
         yield
 

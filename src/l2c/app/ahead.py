@@ -8,7 +8,7 @@ Nothing else changes: the same proposals are judged in the same order.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from jaxtyping import Float64, Int16
 
 from l2c.core.blackbox import BlackBox, threshold_of
 from l2c.core.goal import Goal
-from l2c.core.method import Marginals, Proposer, Question
+from l2c.core.method import Proposer, Question, Source
 from l2c.core.types import Cells, Label, Levels, Probabilities
 from l2c.engine.decode import decode_levels
 from l2c.engine.propose import Draws
@@ -89,9 +89,9 @@ class Drawn:
             return self.levels[rows[:, None], first[:, None] + np.arange(count)]
         return self._asked(rows, self.draws.propose(rows, first, count))
 
-    def marginals(self, rows: np.ndarray) -> Marginals | None:
-        """Return where the draws of some rows come from, if every feature is drawn by itself."""
-        return self.draws.marginals(rows)
+    def sources(self, rows: np.ndarray) -> Sequence[Source]:
+        """Return where the draws of some rows come from."""
+        return self.draws.sources(rows)
 
     def even_law(self, rows: np.ndarray) -> Float64[np.ndarray, "rows width"]:
         """Return the uniform law over the allowed levels, for some of the rows."""

@@ -126,6 +126,39 @@ class Marginals(NamedTuple):
     cdf: UInt32[np.ndarray, "rows width"]
 
 
+class Dependences(NamedTuple):
+    """Draws in which the changed features fit the kept ones along a tree of dependences, for some rows.
+
+    A draw takes `words_each` words of the row's stream, with that key: half a word for each feature's level, and then
+    half a word for each feature's coin, of which the upper 31 bits count.
+
+    Parameters
+    ----------
+    coins
+        Below which integer a feature is selected, of 0 … 2**31.
+    weights, own
+        Each level's own weight, and the levels to keep.
+    order, parent
+        The tree: parents before their children; the root has none, which is −1.
+    tables, starts
+        The tables of all features one after the other, each by parent level and level, and where each begins.
+    """
+
+    keys: Keys
+    words_each: int
+    coins: UInt32[np.ndarray, "rows features"]
+    weights: Float64[np.ndarray, "rows width"]
+    own: Levels
+    order: Int64[np.ndarray, " features"]
+    parent: Int64[np.ndarray, " features"]
+    tables: Float64[np.ndarray, " entries"]
+    starts: Int64[np.ndarray, " features"]
+
+
+Source = tuple[np.ndarray, Marginals | Dependences]
+"""The places of some rows, and where their draws come from."""
+
+
 class Proposer(Protocol):
     """A source of candidates for one batch of rows, whose draws have fixed positions."""
 
@@ -136,8 +169,8 @@ class Proposer(Protocol):
         """
         ...
 
-    def marginals(self, rows: np.ndarray) -> Marginals | None:
-        """Return where the draws of some rows come from, if every feature is drawn by itself; None if not.
+    def sources(self, rows: np.ndarray) -> Sequence[Source]:
+        """Return where the draws of some rows come from, if that can be told: each row is then in one of the sources.
 
         It is told for rows that may change as many features as they have.
         """

@@ -311,9 +311,7 @@ def _as_numbers(span: Span) -> tuple[float, float]:
     return -np.inf if span.low is None else float(span.low), np.inf if span.high is None else float(span.high)
 
 
-def _values(
-    plot: _Plot, decode: Decode, bounded: Sequence[int], *, other: bool
-) -> Float64[np.ndarray, "rows width"]:
+def _values(plot: _Plot, decode: Decode, bounded: Sequence[int], *, other: bool) -> Float64[np.ndarray, "rows width"]:
     """Return what each level stands for, brought inside the permitted range; the row's own value at its own level."""
     layout = plot.layout
     values = np.repeat(layout.representatives(decode, other=other)[None, :], len(plot.cells), axis=0)

@@ -15,7 +15,8 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int16, Int32, Int64, UInt32, UInt64
 
 from l2c.core.compiled import Compiled
-from l2c.core.types import Keys, Levels
+from l2c.core.method import Dependences
+from l2c.core.types import Levels
 from l2c.engine.conditional import VANISHING
 from l2c.engine.drawing import TOGETHER, stream_words
 from l2c.engine.reference import ReferenceLaw
@@ -60,7 +61,8 @@ class Stream(NamedTuple):
 class Hand(NamedTuple):
     """Draws of one row that are made together: by feature, whether each draws it, which do, how many, and its level.
 
-    `line` is where each draw finds what is believed: its pattern's line, or one of its own.
+    `line` is where each draw finds what is believed: its pattern's line, or one of its own. `words` and `uniform` are
+    room for what is read of a stream.
     """
 
     chosen: Bool[np.ndarray, "features draws"]
@@ -68,6 +70,8 @@ class Hand(NamedTuple):
     many: Int64[np.ndarray, " features"]
     level: Int16[np.ndarray, "features draws"]
     line: Int32[np.ndarray, "features draws"]
+    words: UInt64[np.ndarray, " draws"]
+    uniform: UInt32[np.ndarray, " draws"]
 
 
 class Known(NamedTuple):
@@ -110,48 +114,22 @@ def raised(
 
 @Compiled
 def likely_levels(
-    keys: Keys,
+    along: Dependences,
     first: Int64[np.ndarray, " rows"],
     count: int,
-    words_each: int,
-    coins: UInt32[np.ndarray, "rows features"],
-    weights: Float64[np.ndarray, "rows width"],
-    own: Levels,
-    order: Int64[np.ndarray, " features"],
-    parent: Int64[np.ndarray, " features"],
-    tables: Float64[np.ndarray, " entries"],
-    starts: Int64[np.ndarray, " features"],
     offsets: Int64[np.ndarray, " features"],
     sizes: Int64[np.ndarray, " features"],
 ) -> Levels:
-    """Return draws whose changed features follow a tree of dependences given the kept ones.
-
-    Parameters
-    ----------
-    words_each
-        How many 64-bit words of a row's stream a draw takes.
-    coins
-        Below which integer a feature is selected, of 0 … 2**31.
-    weights, own
-        For each row, each level's own weight, and the levels to keep.
-    order, parent
-        The tree: parents before their children.
-    tables, starts
-        The tables of all features one after the other, each by parent level and level, and where each begins.
-    """
+    """Return `count` draws of each row, from its position `first` on."""
     features = len(sizes)
-    levels = np.empty((len(keys), count, features), np.int16)
-    tree = _tree(order, parent, tables, starts, offsets, sizes)
-    known, hand = _known(tree, coins), _hand(features)
-    words, uniform = np.empty(TOGETHER, np.uint64), np.empty(TOGETHER, np.uint32)
-    for row in range(len(keys)):
-        _tell_kept(known, tree, own, row)
+    levels = np.empty((len(along.keys), count, features), np.int16)
+    tree = tree_of(along, offsets, sizes)
+    known, hand = room_for_beliefs(tree, along.coins), hand_of(features)
+    for row in range(len(along.keys)):
+        tell_kept(known, tree, along.own, row)
         for start in range(0, count, TOGETHER):
             some = min(TOGETHER, count - start)
-            stream = Stream(keys[row], (first[row] + start) * words_each, words_each, words, uniform)
-            _toss(hand, known, stream, some, coins, own, row)
-            _gather(known, tree, hand, some, weights, row)
-            _let_fall(known, tree, hand, stream, some, row)
+            draw_along(hand, known, tree, along, row, first[row] + start, some)
             for i in range(features):
                 for d in range(some):
                     levels[row, start + d, i] = hand.level[i, d]
@@ -159,14 +137,18 @@ def likely_levels(
 
 
 @Compiled
-def _tree(
-    order: np.ndarray,
-    parent: np.ndarray,
-    tables: np.ndarray,
-    starts: np.ndarray,
-    offsets: np.ndarray,
-    sizes: np.ndarray,
-) -> Tree:
+def draw_along(hand: Hand, known: Known, tree: Tree, along: Dependences, row: int, first: int, some: int) -> None:
+    """Make some draws of a row from a position on."""
+    position = first * along.words_each
+    stream = Stream(along.keys[row], position, along.words_each, hand.words, hand.uniform)
+    _toss(hand, known, stream, some, along.coins, along.own, row)
+    _gather(known, tree, hand, some, along.weights, row)
+    _let_fall(known, tree, hand, stream, some, row)
+
+
+@Compiled
+def tree_of(along: Dependences, offsets: np.ndarray, sizes: np.ndarray) -> Tree:
+    order, parent = along.order, along.parent
     features = len(order)
     wide, counts = np.ones(features, np.int64), np.zeros(features, np.int64)
     for i in order[1:]:
@@ -178,18 +160,19 @@ def _tree(
     for i in order[:0:-1]:
         children[filled[parent[i]]] = i
         filled[parent[i]] += 1
-    return Tree(order, parent, children, ends, tables, starts, offsets, sizes, wide)
+    return Tree(order, parent, children, ends, along.tables, along.starts, offsets[:features], sizes[:features], wide)
 
 
 @Compiled
-def _hand(features: int) -> Hand:
+def hand_of(features: int) -> Hand:
     shape = (features, TOGETHER)
     chosen, which, many = np.empty(shape, np.bool_), np.empty(shape, np.int32), np.empty(features, np.int64)
-    return Hand(chosen, which, many, np.empty(shape, np.int16), np.empty(shape, np.int32))
+    level, line = np.empty(shape, np.int16), np.empty(shape, np.int32)
+    return Hand(chosen, which, many, level, line, np.empty(TOGETHER, np.uint64), np.empty(TOGETHER, np.uint32))
 
 
 @Compiled
-def _known(tree: Tree, coins: np.ndarray) -> Known:
+def room_for_beliefs(tree: Tree, coins: np.ndarray) -> Known:
     """Return where what is worked out is to be written; a feature that no row draws has no part in any pattern."""
     features, sizes, wide = len(tree.sizes), tree.sizes, tree.wide
     few, shift, bits = np.ones(features, np.bool_), np.zeros(features, np.int64), np.zeros(features, np.int64)
@@ -219,7 +202,7 @@ def _begins(counts: np.ndarray) -> np.ndarray:
 
 
 @Compiled
-def _tell_kept(known: Known, tree: Tree, own: Levels, row: int) -> None:
+def tell_kept(known: Known, tree: Tree, own: Levels, row: int) -> None:
     """Write down what each feature tells of its parent's levels if it is kept."""
     for i in tree.order[1:]:
         for k in range(tree.wide[i]):

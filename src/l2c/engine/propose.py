@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from jaxtyping import Bool, Float64, Int64
 
 from l2c.core.compiled import compiles
 from l2c.core.layout import Layout
-from l2c.core.method import Marginals, Question
+from l2c.core.method import Dependences, Marginals, Question, Source
 from l2c.core.rules import Bond, bonds
 from l2c.core.streams import Streams, words_of
 from l2c.core.types import Levels
@@ -165,12 +166,17 @@ class Draws:
             return self._likely(rows, first, count)
         return self.propose_from(self._law(rows), rows, first, count)
 
-    def marginals(self, rows: np.ndarray) -> Marginals | None:
-        """Return where the draws of some rows come from, if every feature is drawn by itself; None if not."""
-        if self.exponent or self._bonds:
-            return None
-        layout = self.method.layout
-        return Marginals(self.streams.keys[rows], words_of(len(layout.axes)), integer_cdf(layout, self._law(rows)))
+    def sources(self, rows: np.ndarray) -> Sequence[Source]:
+        """Return where the draws of some rows come from; none where rules bind features to one another."""
+        layout, keys = self.method.layout, self.streams.keys
+        if self._bonds:
+            return ()
+        if not self.exponent:
+            law = integer_cdf(layout, self._law(rows))
+            return [(np.arange(len(rows)), Marginals(keys[rows], words_of(len(layout.axes)), law))]
+        desired = self.question.desired[rows]
+        by_class = [(np.flatnonzero(desired == index), law) for index, law in enumerate(self.method.laws)]
+        return [(some, self._dependences(law, rows[some])) for some, law in by_class if len(some)]
 
     def _law(self, rows: np.ndarray) -> Float64[np.ndarray, "rows width"]:
         return mixed_law(self.method.layout, self.local[rows], self.selection[rows], self.question.levels[rows])
@@ -247,7 +253,8 @@ class Draws:
 
     def _likely(self, rows: np.ndarray, first: np.ndarray, count: int) -> Levels:
         """Return draws whose changed features fit the kept ones under the reference law."""
-        features, tied = len(self.method.layout.axes), self._bonds
+        layout, tied = self.method.layout, self._bonds
+        features = len(layout.axes)
         each, streams = 2 * features + len(tied), self.streams.take(rows)
         levels = np.empty((len(rows), count, features), dtype=np.int16)
         counted = self._counted[rows]
@@ -256,13 +263,14 @@ class Draws:
             for few, some in ((False, np.flatnonzero(members & ~counted)), (True, np.flatnonzero(members & counted))):
                 if not len(some):
                     continue
-                chance, mine = self._chance(rows[some]), (rows[some], streams.take(some), first[some], count, each)
+                mine = streams.take(some)
                 if compiles() and not few:
-                    levels[some] = self._likely_compiled(law, chance, *mine)
+                    along = self._dependences(law, rows[some], each)
+                    levels[some] = likely_levels(along, first[some], count, layout.offsets, layout.sizes)
                 else:
-                    levels[some] = self._likely_at_once(law, chance, *mine)
+                    levels[some] = self._likely_at_once(law, rows[some], mine, first[some], count, each)
                 if tied:
-                    last = mine[1].draws(first[some], count, each, start=2 * features).reshape(-1, len(tied))
+                    last = mine.draws(first[some], count, each, start=2 * features).reshape(-1, len(tied))
                     lines, line = levels[some].reshape(-1, features), np.repeat(rows[some], count)
                     self._bind_likely(law, tied, lines, line, last)
                     levels[some] = lines.reshape(-1, count, features)
@@ -275,33 +283,25 @@ class Draws:
         np.put_along_axis(elsewhere, self.question.levels[rows] + layout.offsets, False, axis=1)
         return np.where(np.logical_or.reduceat(elsewhere, layout.offsets, axis=1), self.selection[rows], 0.0)
 
-    def _likely_compiled(
-        self,
-        law: ReferenceLaw,
-        chance: Float64[np.ndarray, "rows features"],
-        rows: np.ndarray,
-        streams: Streams,
-        first: np.ndarray,
-        count: int,
-        each: int,
-    ) -> Levels:
-        layout = self.method.layout
-        return likely_levels(
-            streams.keys, first, count, words_of(each), np.rint(chance * 2.0**BITS).astype(np.uint32),
-            self.local[rows], self.question.levels[rows], law.order, law.parent, *raised(law, self.exponent),
-            layout.offsets, layout.sizes,
+    def _dependences(self, law: ReferenceLaw, rows: np.ndarray, each: int | None = None) -> Dependences:
+        """Return where draws along a reference law come from, of `each` integers: two for a feature unless told."""
+        each = 2 * len(self.method.layout.axes) if each is None else each
+        coins = np.rint(self._chance(rows) * 2.0**BITS).astype(np.uint32)
+        return Dependences(
+            self.streams.keys[rows], words_of(each), coins, self.local[rows], self.question.levels[rows], law.order,
+            law.parent, *raised(law, self.exponent),
         )  # fmt: skip
 
     def _likely_at_once(
         self,
         law: ReferenceLaw,
-        chance: Float64[np.ndarray, "rows features"],
         rows: np.ndarray,
         streams: Streams,
         first: np.ndarray,
         count: int,
         each: int,
     ) -> Levels:
+        chance = self._chance(rows)
         features = chance.shape[1]
         uniforms = streams.draws(first, count, each)
         lines = draw_given_kept(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from l2c.core.method import Marginals, Proposer, Question
+from l2c.core.method import Proposer, Question, Source
 from l2c.core.types import Levels
 
 BLOCK_SHARE = 3
@@ -83,9 +83,9 @@ class InBlocks:
         """Return the proposer's draws, with the quasi-identifying part of each block's first."""
         return self._shared(rows, lambda start, more: self.proposer.propose(rows, start, more), first, count)
 
-    def marginals(self, _: np.ndarray) -> Marginals | None:
-        """Return None: the features of a class are drawn together."""
-        return None
+    def sources(self, _: np.ndarray) -> Sequence[Source]:
+        """Return none: the features of a class are drawn together."""
+        return ()
 
     def even_law(self, rows: np.ndarray) -> Float64[np.ndarray, "rows width"]:
         """Return the proposer's even law."""

@@ -17,7 +17,6 @@ from l2c.core.method import Question
 from l2c.core.twin import Twin
 from l2c.core.types import Levels
 
-
 MOST_AT_ONCE = 1 << 18
 """Multiplications of one product of matrices: beyond that a linear algebra library would start threads for them."""
 

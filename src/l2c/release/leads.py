@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float64, Int64
 
 from l2c.core.identities import identities
-from l2c.core.method import Marginals, Proposer, Question
+from l2c.core.method import Proposer, Question, Source
 from l2c.core.types import Levels, Mask
 from l2c.release.blocks import InBlocks, Schedule, fewer_changes
 from l2c.release.policy import Policy
@@ -49,9 +49,9 @@ class Led:
         """Return the proposer's draws, each with the quasi-identifying part of a lead."""
         return self._led(rows, first, self.proposer.propose(rows, first, count))
 
-    def marginals(self, _: np.ndarray) -> Marginals | None:
-        """Return None: the features of a class are drawn together."""
-        return None
+    def sources(self, _: np.ndarray) -> Sequence[Source]:
+        """Return none: the features of a class are drawn together."""
+        return ()
 
     def even_law(self, rows: np.ndarray) -> Float64[np.ndarray, "rows width"]:
         """Return the proposer's even law."""

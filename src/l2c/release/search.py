@@ -19,7 +19,7 @@ from l2c.core.blackbox import BlackBox, decide
 from l2c.core.compiled import compiles
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
-from l2c.core.method import Marginals, Proposer, Question
+from l2c.core.method import Dependences, Marginals, Proposer, Question
 from l2c.core.twin import Twin
 from l2c.core.types import Cells, Levels, Mask, Probabilities
 from l2c.engine.decode import decode_either, decode_levels
@@ -43,7 +43,11 @@ NEAR = 1 << 16
 GATED_SHARE = 4
 """Valid ones that a row keeps at the most under a privacy policy, for each one of its pool."""
 
-NOTHING_DRAWN = Marginals(np.empty(0, np.uint64), 0, np.empty((0, 0), np.uint32))
+NO_MARGINALS = Marginals(np.empty(0, np.uint64), 0, np.empty((0, 0), np.uint32))
+NO_DEPENDENCES = Dependences(
+    np.empty(0, np.uint64), 0, np.empty((0, 0), np.uint32), np.empty((0, 0)), np.empty((0, 0), np.int16),
+    np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64),
+)  # fmt: skip
 NOTHING_GIVEN = Given(np.empty((0, 0, 0), np.int16), np.empty(0, np.int64))
 
 Clock = Callable[[], bool]
@@ -204,25 +208,26 @@ class Search:
         rows = pending[able]
         if self.by_level is None or not len(rows):
             return pending
-        marginals = self.proposer.marginals(self.start + rows)
-        if marginals is not None:
-            self._walk_along(rows, marginals, NOTHING_GIVEN)
+        sources = self.proposer.sources(self.start + rows)
+        for some, source in sources:
+            self._walk_along(rows[some], source)
+        if sources:
             return pending[~able]
         for some, counts in _blocks(rows, self.next_draws(rows)):
             levels = self.proposer.propose(self.start + some, self.drawn[some], int(counts.max()))
-            self._walk_along(some, NOTHING_DRAWN, Given(levels, counts))
+            self._walk_along(some, Given(levels, counts))
             if self.out_of_time:
                 break
         return pending[~able]
 
-    def _walk_along(self, rows: np.ndarray, marginals: Marginals, given: Given) -> None:
+    def _walk_along(self, rows: np.ndarray, source: Marginals | Dependences | Given) -> None:
         """Let rows walk along draws of their own, or along given ones, and keep what they find."""
         assert self.by_level is not None
         budget, question, sieve = self.budget, self.question, self.sieve
         patience = budget.tries if budget.patience is None else budget.patience
         leads = np.full(len(question), -np.inf)
         found, left = walked(
-            rows, marginals, given, Axes(self.layout.offsets, self.layout.sizes, sieve.words),
+            rows, *_each_in_its_place(source), Axes(self.layout.offsets, self.layout.sizes, sieve.words),
             Grounds(question.levels, question.room.open, self.possible), *self.by_level,
             Need(self.pool, self.enough, budget.acceptance, budget.tries, patience, self.manner.refine),
             Counts(self.drawn, self.valid.copy(), self.different, self.obeying, self.judged, leads),
@@ -340,7 +345,7 @@ class Search:
         levels = np.zeros((len(rows), int(counts.max()), len(self.layout.axes)), dtype=np.int16)
         for one, line in zip(every, levels, strict=True):
             line[: len(one)] = one
-        self._walk_along(rows, NOTHING_DRAWN, Given(levels, counts))
+        self._walk_along(rows, Given(levels, counts))
         self.drawn[:] = drawn
 
     def _proposed(self, rows: np.ndarray, count: int) -> Levels:
@@ -504,6 +509,17 @@ class Search:
         if kept.cells is not None:
             return kept
         return replace(kept, cells=self._values(kept.row, kept.levels, kept.second))
+
+
+def _each_in_its_place(source: Marginals | Dependences | Given) -> tuple[Marginals, Dependences, Given]:
+    """Return a source of draws, with nothing in place of the other kinds."""
+    match source:
+        case Marginals():
+            return source, NO_DEPENDENCES, NOTHING_GIVEN
+        case Dependences():
+            return NO_MARGINALS, source, NOTHING_GIVEN
+        case Given():
+            return NO_MARGINALS, NO_DEPENDENCES, source
 
 
 def _share(lead: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:

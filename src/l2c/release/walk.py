@@ -14,10 +14,11 @@ import numpy as np
 from jaxtyping import Bool, Float32, Float64, Int16, Int32, Int64, UInt32, UInt64
 
 from l2c.core.compiled import Compiled
-from l2c.core.method import Marginals
+from l2c.core.method import Dependences, Marginals
 from l2c.core.streams import mixed
 from l2c.core.types import Levels
 from l2c.engine.drawing import TOGETHER, stream_words
+from l2c.engine.likely import Hand, draw_along, hand_of, room_for_beliefs, tell_kept, tree_of
 from l2c.release.by_level import Layers, Weights, network_leads
 from l2c.release.exhaust import ENUMERABLE
 from l2c.release.refine import HARD_AFTER, HARD_BELOW
@@ -134,6 +135,7 @@ def next_round(drawn: Any, held: Any, pool: Any, acceptance: float, tries: int) 
 def walked(
     rows: Int64[np.ndarray, " some"],
     marginals: Marginals,
+    along: Dependences,
     given: Given,
     axes: Axes,
     grounds: Grounds,
@@ -145,16 +147,21 @@ def walked(
 ) -> tuple[Findings, Unfinished]:
     """Let rows walk until each has its pool, its budget ends, or something else than drawing is needed.
 
-    Where draws are given, rows walk along these and no farther.
+    They draw every feature by itself, or along a tree of dependences. Where draws are given, they walk along these and
+    no farther.
     """
     features, alone = len(axes.sizes), len(given.counts) == 0
+    tree = tree_of(along, axes.offsets, axes.sizes)
+    beliefs, hand = room_for_beliefs(tree, along.coins), hand_of(len(along.order))
     out = _findings(max(1024, int(1.2 * need.pool * len(rows)) + 64), features)
     kept = 0
     left_row, left_keys, left = np.empty(0, np.int64), np.empty(0, np.uint64), 0
     table, bench = np.zeros(1024, np.uint64), _bench(features, len(layers.last))
     for n in range(len(rows)):
         r = rows[n]
-        free, watched = _moving(bench, n, r, alone, marginals.cdf, axes, grounds, weights.differs)
+        free, watched = _moving(bench, n, r, marginals.cdf, along, given, axes, grounds, weights.differs)
+        if len(along.order):
+            tell_kept(beliefs, tree, along.own, n)
         fixed_key, own_key = _keys(bench, r, axes, grounds.own, free)
         if weights.deep:
             _stand_still(bench, r, axes.offsets, grounds.own, free, layers)
@@ -175,7 +182,10 @@ def walked(
             for begin in range(0, more, TOGETHER):
                 some = min(TOGETHER, more - begin)
                 _begin(bench, some, fixed_key, weights.lead[r])
-                _draw(bench, n, r, some, drawn, begin, free, watched, alone, marginals, given, axes, grounds, weights)
+                if len(along.order):
+                    draw_along(hand, beliefs, tree, along, n, drawn + begin, some)
+                _draw(bench, n, some, drawn + begin, begin, free, marginals, hand, given, axes)
+                _add_up(bench, r, some, free, watched, axes, grounds, weights)
                 new, added, inside = _sift(bench, some, table, own_key)
                 filled += added
                 counts.different[r] += inside
@@ -227,21 +237,27 @@ def _enlarged(out: Findings) -> Findings:
 
 @Compiled
 def _moving(
-    bench: Bench, n: int, r: int, alone: bool, cdf: np.ndarray, axes: Axes, grounds: Grounds, differs: np.ndarray
-) -> tuple[int, bool]:
+    bench: Bench, n: int, r: int, cdf: np.ndarray, along: Dependences, given: Given, axes: Axes, grounds: Grounds,
+    differs: np.ndarray,
+) -> tuple[int, bool]:  # fmt: skip
     """Note which features may be drawn elsewhere than they are, and return how many; and whether to closed levels.
 
     A feature that stays where it is adds nothing to a lead: its own value is the only one that it has.
     """
-    free, watched = 0, not alone
+    elsewhere = len(given.counts) > 0
+    free, watched = 0, elsewhere
     for i in range(len(axes.sizes)):
-        before, moves, two = np.uint32(0), not alone, False
+        before, moves, two = np.uint32(0), elsewhere, False
+        if len(along.order):
+            moves = along.coins[n, i] > 0
         for j in range(axes.sizes[i]):
             place = axes.offsets[i] + j
-            if alone and cdf[n, place] != before:
+            if len(cdf) and cdf[n, place] != before:
                 moves |= j != grounds.own[r, i]
                 watched |= not grounds.open[r, place]
                 before = cdf[n, place]
+            if len(along.order) and along.weights[n, place] > 0:
+                watched |= not grounds.open[r, place]
             two |= differs[r, place]
         bench.shifting[i] = two
         if moves:
@@ -324,27 +340,37 @@ def _begin(bench: Bench, some: int, key: Any, lead: float) -> None:
 
 @Compiled
 def _draw(
-    bench: Bench, n: int, r: int, some: int, drawn: int, begin: int, free: int, watched: bool, alone: bool,
-    marginals: Marginals, given: Given, axes: Axes, grounds: Grounds, weights: Weights,
+    bench: Bench, n: int, some: int, position: int, begin: int, free: int, marginals: Marginals, hand: Hand,
+    given: Given, axes: Axes,
 ) -> None:  # fmt: skip
-    """Draw a block of proposals feature by feature, and add up what their levels tell."""
-    have, level = -1, bench.level
+    """Draw a block of proposals feature by feature, or take over what was drawn."""
+    have, levels = -1, bench.levels
     for m in range(free):
         i = bench.moving[m]
-        offset = axes.offsets[i]
-        if not alone:
+        if len(given.counts):
             for d in range(some):
-                level[d] = given.levels[n, begin + d, i]
+                levels[i, d] = given.levels[n, begin + d, i]
+        elif len(hand.many):
+            for d in range(some):
+                levels[i, d] = hand.level[i, d]
         else:
             if i // 2 != have:
                 have = i // 2
-                at = (drawn + begin) * marginals.words_each + have
+                at = position * marginals.words_each + have
                 stream_words(bench.words, some, marginals.keys[n], at, marginals.words_each)
-            _fall(bench, some, i % 2, marginals.cdf, n, offset, axes.sizes[i])
-        word = axes.words[i]
-        # A place that cannot be negative is looked up without being tested for it.
+            _fall(bench, some, i, marginals.cdf, n, axes.offsets[i], axes.sizes[i])
+
+
+@Compiled
+def _add_up(
+    bench: Bench, r: int, some: int, free: int, watched: bool, axes: Axes, grounds: Grounds, weights: Weights
+) -> None:
+    """Add up what the levels of a block of proposals tell."""
+    # A place that cannot be negative is looked up without being tested for it.
+    for m in range(free):
+        i = bench.moving[m]
+        offset, level, word = axes.offsets[i], bench.levels[i], axes.words[i]
         for d in range(some):
-            bench.levels[i, d] = level[d]
             bench.key[d] += word * np.uint64(level[d] + 1)
         if not weights.deep:
             for d in range(some):
@@ -361,9 +387,9 @@ def _draw(
 
 
 @Compiled
-def _fall(bench: Bench, some: int, half: int, cdf: np.ndarray, n: int, offset: int, size: int) -> None:
+def _fall(bench: Bench, some: int, i: int, cdf: np.ndarray, n: int, offset: int, size: int) -> None:
     """Let a half of each word fall on a level of a feature."""
-    bits, level, uniform = np.uint64(1 + 32 * half), bench.level, bench.uniform
+    bits, level, uniform = np.uint64(1 + 32 * (i % 2)), bench.level, bench.uniform
     for d in range(some):
         uniform[d] = np.uint32((bench.words[d] >> bits) & np.uint64(0x7FFFFFFF))
         level[d] = 0
@@ -371,6 +397,8 @@ def _fall(bench: Bench, some: int, half: int, cdf: np.ndarray, n: int, offset: i
         edge = cdf[n, offset + j]
         for d in range(some):
             level[d] += uniform[d] >= edge
+    for d in range(some):
+        bench.levels[i, d] = level[d]
 
 
 @Compiled
@@ -440,8 +468,8 @@ def _decide(
         for i in range(len(bench.moving)):
             out.levels[kept, i] = own[r, i]
         for m in range(free):
-            i = np.uint64(bench.moving[m])
-            out.levels[kept, i] = bench.levels[i, np.uint64(d)]
+            moved = np.uint64(bench.moving[m])
+            out.levels[kept, moved] = bench.levels[moved, np.uint64(d)]
         kept += 1
     counts.obeying[r] += obeying
     counts.judged[r] += judged
