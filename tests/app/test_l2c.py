@@ -341,7 +341,8 @@ def test_the_same_seed_gives_a_row_the_same_answer_in_any_batch(german, explaine
 
 
 def test_the_size_of_the_release_loops_blocks_changes_nothing(german, explainer, found, monkeypatch):
-    monkeypatch.setattr(release_stage, "BLOCK", 64)
+    for name in ("BLOCK", "NEAR"):
+        monkeypatch.setattr(release_stage, name, 64)
     assert answers(explainer.explain(german.test[:40], 10, seed=3)) == answers(found)
 
 
@@ -596,7 +597,8 @@ def test_a_bad_training_row_is_an_error_that_names_it():
 
 
 def test_a_tiny_time_budget_ends_quickly_and_every_row_is_told(german, explainer, monkeypatch):
-    monkeypatch.setattr(release_stage, "BLOCK", 400)
+    for name in ("BLOCK", "NEAR"):
+        monkeypatch.setattr(release_stage, name, 400)
     monkeypatch.setattr(explainer_module, "_clock", lambda _: lambda: True)  # no time at all
     rows = pd.concat([german.test] * 4, ignore_index=True)
     found = explainer.explain(rows, 200, max_changes=9)
@@ -633,7 +635,7 @@ def test_the_tries_budget_bounds_the_proposals_for_each_row(granted):
 
 
 def test_progress_tells_epochs_and_rows(german, model, monkeypatch):
-    monkeypatch.setattr(release_stage, "BLOCK", 20)
+    monkeypatch.setattr(release_stage, "NEAR", 20)
     epochs, rows = [], []
     explainer = QUICK.fit(german.train[:60], model, german.schema, progress=lambda *done: epochs.append(done))
     assert epochs == [(1, 1)]  # what each level adds to such a model is known at once

@@ -105,7 +105,11 @@ def in_stages(*given, **asked):
 @contextmanager
 def as_python() -> Iterator[None]:
     """Let the loops of a walk run as the Python that they are."""
-    with uncompiled(walk, by_level, sift, drawing, likely), np.errstate(over="ignore"), pytest.MonkeyPatch.context() as patch:
+    with (
+        uncompiled(walk, by_level, sift, drawing, likely),
+        np.errstate(over="ignore"),
+        pytest.MonkeyPatch.context() as patch,
+    ):
         patch.setattr(search, "walked", walk.walked)
         yield
 
