@@ -153,7 +153,7 @@ def test_memory_grows_with_what_is_released_and_not_with_what_is_tried(rows):
 
 def test_pools_are_kept_for_no_more_rows_than_are_searched_at_once(monkeypatch):
     explainer = seen()
-    monkeypatch.setattr(l2c.release.search, "BLOCK", 20 * 1000)
+    monkeypatch.setattr(l2c.release.search, "NEAR", 20 * 1000)
 
     def peak(rows: int) -> int:
         people = applicants(rows, seed=3)

@@ -69,9 +69,13 @@ class Twin:
 
     def _of_sums(self, sums: Hidden) -> Probabilities:
         """Return the probability of each class, from the first layer's sums."""
-        if self.scores is not None:
-            return _softmax(self.scores(sums))
-        return _softmax(np.hstack([np.zeros_like(sums), sums]) if sums.shape[1] == 1 else sums)
+        return _softmax(_both(sums) if self.scores is None else self.scores(sums))
+
+    def _through(self, sums: Hidden) -> Hidden:
+        """Return the scores of rows from the first layer's sums, through the dense layers that follow."""
+        for weights, bias in self.dense or ():
+            sums = np.maximum(sums, 0) @ weights + bias
+        return sums
 
     @property
     def log_odds(self) -> tuple[Float64[np.ndarray, " width"], float]:
@@ -97,7 +101,8 @@ class Twin:
         levels = self.layout.levels(cells)
         if compiles():
             given = (self.layout.offsets, self.numeric, self.mean, self.scale, self.weights, self.bias)
-            return self._of_sums(first_layer_of_rows(cells, levels, *given))
+            sums = first_layer_of_rows(cells, levels, *given)
+            return self._of_sums(sums) if self.dense is None else _softmax(_both(self._through(sums)))
         values = np.repeat(self.layout.representatives("median")[None, :], len(cells), axis=0)
         np.put_along_axis(values, levels + self.layout.offsets, cells, axis=1)
         return self.proba(self.inputs(values), np.arange(len(cells)), levels)
@@ -161,6 +166,11 @@ def first_layer_at_once(
         place = start + levels[:, i].astype(np.int64)
         sums += inputs[row, place][:, None] * weights[place]
     return sums
+
+
+def _both(scores: np.ndarray) -> np.ndarray:
+    """Return the scores with a column for each class, also where there is one for the second alone."""
+    return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
 
 
 def _softmax(scores: np.ndarray) -> Probabilities:
