@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 import l2c
 from adapters.models.test_twins import CELLS, INPUTS, LAYOUT, NETWORKS
 from compiling import uncompiled
+from engine.test_networks import random_network
 from l2c.adapters.models.twins import twin_of
 from l2c.core import layout as layouts_module
 from l2c.core import room, twin
 from l2c.core.compiled import compiles
-from l2c.engine import constrain, foresight, sample
+from l2c.engine import constrain, foresight, networks, sample
 from l2c.engine.constrain import even_distribution, local_distribution, log_weights
 from l2c.engine.foresight import Summed
+from l2c.engine.networks import forward
 from l2c.engine.sample import mixed_law
 from l2c.release import ranking
 from l2c.release.ranking import ranks
@@ -54,6 +56,14 @@ def test_levels(layout, seed):
         if axis.cuts:
             at_cuts[:, i] = np.resize(axis.cuts, len(cells))
     assert_one(every_way(layouts_module, lambda: layout.levels(at_cuts)))
+
+
+@given(SEEDS, st.lists(st.integers(1, 12), min_size=2, max_size=4), st.integers(0, 9))
+def test_networks(seed, widths, rows):
+    rng = np.random.default_rng(seed)
+    network, inputs = random_network(widths, rng), rng.normal(size=(rows, widths[0])).astype(np.float32)
+    inputs[rng.random(inputs.shape) < 0.5] = 0.0
+    assert_one(every_way(networks, lambda: forward(network, inputs)))
 
 
 @given(layouts(hows=HOWS), SEEDS)

@@ -127,7 +127,7 @@ def test_the_verdict_is_that_of_trying_every_row(kind, classes, sort):
         else:
             assert verdict.witness is None
         found[verdict.possible] += 1
-    assert min(found.values()) >= 10
+    assert min(found.values()) >= 5
 
 
 def test_a_question_that_the_solvers_presolve_calls_impossible_has_its_answer():
@@ -189,9 +189,11 @@ def test_any_number_of_ties_is_not_enough():
 
 
 def test_a_lead_that_only_rounding_could_bring_is_a_tie():
-    # In floats 0.1 + 0.2 is more than 0.3, and so it is for the view and for the model that it mirrors.
+    # In floats 0.1 + 0.2 is more than 0.3; whether its exponential is more than 1 hangs on the machine.
     view = votes([[0, 0.1], [0, 0.2]], start=-0.3)
-    there = view.scores(np.array([[1.0, 1.0]]))[0, 1] > 0
+    scores = view.scores(np.array([[1.0, 1.0]]))
+    assert scores[0, 1] > 0
+    there = puts_in(view.proba(scores), np.array([1]))[0]
     assert prove(view, free(view.layout), 1).possible is bool(there)
 
 

@@ -148,6 +148,7 @@ def draw_along(hand: Hand, known: Known, tree: Tree, along: Dependences, row: in
 
 @Compiled
 def tree_of(along: Dependences, offsets: np.ndarray, sizes: np.ndarray) -> Tree:
+    """Return a tree of dependences with each feature's children, to be walked through from either end."""
     order, parent = along.order, along.parent
     features = len(order)
     wide, counts = np.ones(features, np.int64), np.zeros(features, np.int64)
@@ -165,6 +166,7 @@ def tree_of(along: Dependences, offsets: np.ndarray, sizes: np.ndarray) -> Tree:
 
 @Compiled
 def hand_of(features: int) -> Hand:
+    """Return room for the draws that are made together."""
     shape = (features, TOGETHER)
     chosen, which, many = np.empty(shape, np.bool_), np.empty(shape, np.int32), np.empty(features, np.int64)
     level, line = np.empty(shape, np.int16), np.empty(shape, np.int32)
