@@ -1,7 +1,8 @@
 """What learning pays: the share of valid ones among those judged, and H(N) beside an even law under the same pool.
 
-Acceptance is what fills the pools over what was judged for them: the last round of a row may judge more than it needs.
-Beside it stands the share of its first draws. For every seed there is a model and an explainer with its defaults, and
+Acceptance is what fills the pools over the proposals judged for them: the last round of a row may judge more than it
+needs. Beside it stands the same over rows judged, of which a proposal that is tried with both of its values has two. The
+even law fills its pools however long it takes. For every seed there is a model and an explainer with its defaults, and
 the same explainer with what it learned left out (`frontier.py`): even weights and a constant selection. Sets are
 `balanced`, at dial 0, from the default pool.
 """
@@ -11,10 +12,16 @@ from __future__ import annotations
 from statistics import mean
 from typing import Any
 
+from floor import request_for
 from measuring import Asked
-from models import case
+from models import Case, case
 
+import l2c
+from l2c.app.fitting import selection_of
+from l2c.app.people import People
+from l2c.core.explanation import Released
 from l2c.evaluate.scorecard import scorecard
+from l2c.release.search import Budget, Search
 
 CASES = {"german": None, "student": None, "admission": None, "adult": 300}
 """The data sets, and how many of their test rows are explained if not all."""
@@ -23,11 +30,7 @@ WITHIN = {"german": 0.5, "student": 0.5, "admission": 0.5, "adult": 1.0}
 """How far H(N) may stay behind the even law's, in points."""
 
 N, POOL = 100, 1000
-"""What is asked, and the pool that it is chosen from by default: a row that has enough draws no more than four times as
-many."""
-
-DRAWS = 200
-"""Proposals of each row by which acceptance is also measured where no pool is full before all of them are judged."""
+"""What is asked, and the pool that it is chosen from by default."""
 
 
 def run(asked: Asked) -> list[dict[str, Any]]:
@@ -41,22 +44,33 @@ def figures(name: str, seed: int, rows: int | None) -> dict[str, Any]:
 
     known = case(name, "paper", seed)
     told: dict[str, Any] = {"part": "acceptance", "data": name, "seed": seed, "n": N, "pool": POOL, "dial": 0.0}
-    for which, asked in (("learned", known.explainer), ("even", without_learning(known.explainer))):
-        found = asked.explain(
-            known.rows[:rows], N, seed=seed, select="balanced", plausibility=0.0, reasons=False
-        )  # fmt: skip
-        released = found.released
-        drawn = asked.explain(
-            known.rows[:rows], DRAWS, seed=seed, select="first", tries=DRAWS, plausibility=0.0, reasons=False
-        ).released  # fmt: skip
+    for which, asked, pool in (
+        ("learned", known.explainer, None), ("even", without_learning(known.explainer), POOL),
+    ):  # fmt: skip
+        searches, released = looked(asked, known, rows, seed, pool)
         told |= {
-            f"{which}_acceptance": released.pooled / released.tries,
-            f"{which}_of_draws": drawn.pooled / drawn.tries,
+            f"{which}_acceptance": released.pooled / sum(int(search.obeying.sum()) for search in searches),
+            f"{which}_by_rows": released.pooled / released.tries,
             f"{which}_h": 100 * (scorecard(released).harmonic_mean or 0.0),
             f"{which}_short": sum(outcome.found < N for outcome in released.outcomes if outcome.status != "already"),
         }
     print(f"{name}, seed {seed}: {told['learned_acceptance']:.2f} accepted, H(N) {told['learned_h']:.2f}", flush=True)
-    return {**told, "rows": len(found.outcomes), "fit_cpu_s": known.fit_cpu_s}
+    return {**told, "rows": len(released.outcomes), "fit_cpu_s": known.fit_cpu_s}
+
+
+def looked(
+    explainer: l2c.Explainer, known: Case, rows: int | None, seed: int, pool: int | None
+) -> tuple[tuple[Search, ...], Released]:
+    """Return what was looked at for some rows, and the sets chosen from it: what `explain` does before it confirms."""
+    people = People.read(known.rows[:rows], explainer.schema)
+    cells, counterer = people.cells, explainer.bundle.counterer
+    request = request_for(known, len(cells), seed=seed, select="balanced", plausibility=0.0, pool=pool)
+    budget = Budget(request.tries, request.patience, acceptance=explainer.bundle.notes.get("acceptance", 1.0))
+    proba = explainer.blackbox.proba(cells)
+    goal = request.goal(proba, people.readable, None)
+    question = explainer._question(cells, proba, goal, explainer.schema, request.limits(people.readable))
+    pools = explainer._pools(question, request, budget)
+    return pools.searches, pools.release(N, selection_of(counterer, request.select, request.plausibility))
 
 
 def summary(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -66,7 +80,7 @@ def summary(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _over_seeds(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    shares = ("learned_acceptance", "even_acceptance", "learned_of_draws", "even_of_draws")
+    shares = ("learned_acceptance", "even_acceptance", "learned_by_rows", "even_by_rows")
     numbers = (*shares, "learned_h", "even_h", "fit_cpu_s")
     behind = [row["even_h"] - row["learned_h"] for row in rows]
     lowest = min(row["learned_acceptance"] for row in rows)
@@ -83,7 +97,7 @@ COLUMNS = {
     "inputs × seeds": lambda row: f"{row['rows']} × {row['seeds']}",
     "accepted (lowest)": lambda row: f"{row['learned_acceptance']:.2f} ({row['lowest']:.2f})",
     "by the even law": lambda row: f"{row['even_acceptance']:.2f}",
-    f"of the first {DRAWS} draws (even law)": lambda row: f"{row['learned_of_draws']:.2f} ({row['even_of_draws']:.2f})",
+    "by rows (even law)": lambda row: f"{row['learned_by_rows']:.2f} ({row['even_by_rows']:.2f})",
     "H(N) (even law)": lambda row: f"{row['learned_h']:.2f} ({row['even_h']:.2f})",
     "behind (most)": lambda row: f"{row['behind']:.2f} ({row['most_behind']:.2f})",
     "may be": lambda row: f"{WITHIN[row['data']]:g}",

@@ -47,7 +47,7 @@ def problems(recipe: Recipe = Recipe(), classes: tuple[object, ...] = CLASSES, *
 
 def test_what_is_not_said_is_filled_in():
     assert request() == Request(
-        n=10, seed=0, tries=20_000, seconds=None, plausibility=0.5, select="balanced", pool=200, patience=800,
+        n=10, seed=0, tries=20_000, seconds=None, plausibility=0.5, select="balanced", pool=200, patience=500,
         wish=Wish(None, None, NO_LIMITS), by_row={}, reasons=True,
     )  # fmt: skip
 
@@ -319,7 +319,7 @@ def test_the_notes_of_a_request_hold_everything_that_decides_the_answer_but_the_
     }  # fmt: skip
 
 
-def test_patience_is_four_times_the_pool_unless_the_pool_was_asked_for():
-    assert request(n=30).patience == 1200
+def test_patience_is_two_and_a_half_times_the_pool_unless_the_pool_was_asked_for():
+    assert request(n=30).patience == 750
     assert request(n=30, pool=500).patience is None
     assert request(Recipe(pool=500), n=30).patience is None

@@ -157,7 +157,7 @@ class Explainer:
             to the model.
         pool
             How many valid ones to choose a set from; by default ten for each one asked, and at least 200, but no
-            more than are found in four times as many proposals.
+            more than are found in two and a half times as many proposals.
         tries
             The most proposals to draw for one row; by default the larger of 20,000 and 40 for each of the pool.
         seconds

@@ -26,7 +26,7 @@ LEAST_DRAWS = 20_000
 DRAWS_SHARE = 40
 """Proposals drawn at the most for each valid one sought."""
 
-PATIENCE_SHARE = 4
+PATIENCE_SHARE = 2.5
 """Proposals drawn at the most for each one of a pool that nobody asked for, once there are enough for a set."""
 
 
@@ -203,7 +203,7 @@ def checked_request(
         plausibility=float(dial),
         select=strategy,
         pool=size,
-        patience=None if recipe.pool or pool else PATIENCE_SHARE * size,
+        patience=None if recipe.pool or pool else int(PATIENCE_SHARE * size),
         wish=common,
         by_row=single,
         reasons=reasons,

@@ -168,11 +168,14 @@ class Search:
         return self.pool if self.policy is None else GATED_SHARE * self.pool
 
     @property
+    def most_draws(self) -> Int64[np.ndarray, " rows"]:
+        """How many draws each row may make, given what it has."""
+        patience, tries = self.budget.patience, self.budget.tries
+        return np.where(self.held >= self.enough, tries if patience is None else min(patience, tries), tries)
+
+    @property
     def pending(self) -> np.ndarray:
-        most = np.full(len(self.question), self.budget.tries)
-        if self.budget.patience is not None:
-            most = np.where(self.held >= self.enough, min(self.budget.patience, self.budget.tries), most)
-        hopeful = ~self.question.already & ~self.exhausted & (self.drawn < most)
+        hopeful = ~self.question.already & ~self.exhausted & (self.drawn < self.most_draws)
         return np.flatnonzero(hopeful & (self.held < self.pool) & (self.valid < self.most))
 
     def run(self) -> None:
@@ -195,8 +198,8 @@ class Search:
 
     def next_draws(self, rows: np.ndarray) -> Int64[np.ndarray, " rows"]:
         """Return how many more each row should draw, from its own success so far."""
-        drawn, held, acceptance = self.drawn[rows], self.held[rows], self.budget.acceptance
-        more = next_round.plain(drawn, held, self.pool, acceptance, self.budget.tries).astype(np.int64)
+        drawn, held, most = self.drawn[rows], self.held[rows], self.most_draws[rows]
+        more = next_round.plain(drawn, held, self.pool, self.budget.acceptance, most).astype(np.int64)
         # A tight row's law is refined often at first, then ever less: each round is a call of the model.
         tight_round = np.maximum(TIGHT_ROUND, self.drawn[rows] // 2)
         at_most = np.where(self.tight[rows], tight_round, HARD_ROUND)

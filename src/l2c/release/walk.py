@@ -121,14 +121,17 @@ class Unfinished(NamedTuple):
 
 
 @Compiled
-def next_round(drawn: Any, held: Any, pool: Any, acceptance: float, tries: int) -> Any:
-    """Return how many more a row should draw, from its own success so far; of one row or of many."""
+def next_round(drawn: Any, held: Any, pool: Any, acceptance: float, most: Any) -> Any:
+    """Return how many more a row should draw, from its own success so far; of one row or of many.
+
+    In all it draws `most` at the most.
+    """
     wanted = pool - held
     at_first = np.ceil(wanted / acceptance)
     by_success = np.ceil(1.1 * wanted * (drawn + 1.0) / (held + 0.5)) + 4
     more = at_first * (drawn == 0) + by_success * (drawn > 0)
-    at_most = np.maximum(np.maximum(4.0 * drawn, 1.0 * LEAST_ROUND), at_first)
-    return np.minimum(np.minimum(more, at_most), tries - drawn)
+    at_once = np.maximum(np.maximum(4.0 * drawn, 1.0 * LEAST_ROUND), at_first)
+    return np.minimum(np.minimum(more, at_once), most - drawn)
 
 
 @Compiled
@@ -172,7 +175,7 @@ def walked(
         while True:
             drawn = counts.drawn[r]
             if alone:
-                more = int(next_round(drawn, counts.valid[r], need.pool, need.acceptance, need.tries))
+                more = int(next_round(drawn, counts.valid[r], need.pool, need.acceptance, _most(r, counts, need)))
             else:
                 more = given.counts[n]
             while 2 * (filled + more) > len(table):
@@ -478,11 +481,16 @@ def _decide(
 
 
 @Compiled
+def _most(r: int, counts: Counts, need: Need) -> int:
+    """Return how many draws a row may make, given what it has."""
+    return min(need.patience, need.tries) if counts.valid[r] >= need.enough[r] else need.tries
+
+
+@Compiled
 def _halted(r: int, counts: Counts, need: Need, possible: np.ndarray) -> tuple[bool, bool]:
     """Return whether a row has ended its walk, and whether it needs other means than walking on."""
     drawn, valid = counts.drawn[r], counts.valid[r]
-    most = min(need.patience, need.tries) if valid >= need.enough[r] else need.tries
-    done = valid >= need.pool or drawn >= most or counts.different[r] >= possible[r]
+    done = valid >= need.pool or drawn >= _most(r, counts, need) or counts.different[r] >= possible[r]
     small = possible[r] <= min(drawn, ENUMERABLE)
     hard = need.refine and drawn >= HARD_AFTER and valid < HARD_BELOW * drawn
     return done, not done and (small or hard)
