@@ -17,7 +17,7 @@ from measuring import Asked
 from models import Case, case
 
 import l2c
-from l2c.app.fitting import selection_of
+from l2c.app.fitting import acceptance_at, selection_of
 from l2c.app.people import People
 from l2c.core.explanation import Released
 from l2c.evaluate.scorecard import scorecard
@@ -65,7 +65,8 @@ def looked(
     people = People.read(known.rows[:rows], explainer.schema)
     cells, counterer = people.cells, explainer.bundle.counterer
     request = request_for(known, len(cells), seed=seed, select="balanced", plausibility=0.0, pool=pool)
-    budget = Budget(request.tries, request.patience, acceptance=explainer.bundle.notes.get("acceptance", 1.0))
+    share = acceptance_at(request.plausibility, explainer.bundle.notes["acceptance"])
+    budget = Budget(request.tries, request.patience, acceptance=share)
     proba = explainer.blackbox.proba(cells)
     goal = request.goal(proba, people.readable, None)
     question = explainer._question(cells, proba, goal, explainer.schema, request.limits(people.readable))

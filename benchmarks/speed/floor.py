@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from measuring import Asked, taken
+from measuring import Asked, taken, taken_in_turn
 from models import Case, case
 from printing import Columns
 
 from l2c.app.people import People
 from l2c.app.requests import Request, checked_request
+from l2c.core.explanation import Released
 
 CASES = (
     ("german", "paper"), ("student", "paper"), ("admission", "paper"), ("german", "linear pipeline"),
@@ -49,17 +50,15 @@ def figures(known: Case, select: str, dial: float, asked: Asked) -> dict[str, An
     explainer, rows = known.explainer, known.rows[: asked.rows or MOST_ROWS]
     people = People.read(rows, explainer.schema)
     request = request_for(known, len(rows), select=select, plausibility=dial)
-    released = explainer._whole(people, request, None, explainer.blackbox, None)
 
-    def ours() -> None:
-        found = explainer._whole(people, request, None, explainer.blackbox, None)
-        if known.seen:  # any other model has judged them already, on frames like those that are released
-            explainer.blackbox.proba(found.cells)
+    def ours() -> Released:
+        return found_by(known, people, request)
 
+    released = ours()
     judged, again = released.tries + len(rows), len(released.row)
     # Any rows take the model as long: the released ones, over and over.
     many = np.resize(released.cells, (judged + again * known.seen, released.cells.shape[1]))
-    time, floor = taken(ours, asked.repeats), taken(known.alone(many), 5 * asked.repeats)
+    time, floor = taken_in_turn(ours, known.alone(many), repeats=5 * asked.repeats)
     found = explainer.explain(rows, N, select=select, plausibility=dial, reasons=False)
     into = taken(lambda: People.read(rows, explainer.schema), asked.repeats)
     out = taken(lambda: replace(found, _built=None).to_frame(), asked.repeats)
@@ -70,6 +69,17 @@ def figures(known: Case, select: str, dial: float, asked: Asked) -> dict[str, An
         "ratio": time.cpu / floor.cpu, "cpu_ms_an_input": 1e3 * time.cpu / len(rows),
         "floor_ns_a_row": 1e9 * floor.cpu / len(many), "frames_in_ms": 1e3 * into.cpu, "frames_out_ms": 1e3 * out.cpu,
     }  # fmt: skip
+
+
+def found_by(known: Case, people: People, request: Request) -> Released:
+    """Return what is found for rows, after the model's last word: what `explain` does between frames."""
+    explainer = known.explainer
+    foreseen = explainer._foreseen(people, request)
+    released = explainer._whole(people, request, None, explainer.blackbox, None, foreseen)
+    if known.seen:  # any other model has judged them already, on frames like those that are released
+        rows = released.factual if foreseen is not None else released.factual[:0]
+        explainer.blackbox.proba(np.concatenate([rows, released.cells]))
+    return released
 
 
 def line(row: dict[str, Any]) -> str:

@@ -49,9 +49,10 @@ class Taken:
     wall: float
 
 
-def taken(work: Callable[[], object], repeats: int = 5) -> Taken:
+def taken(work: Callable[[], object], repeats: int = 5, *, warm: bool = False) -> Taken:
     """Return how long some work takes once it is warm."""
-    work()
+    if not warm:
+        work()
     cpu, wall = [], []
     for _ in range(repeats):
         start, clock = time.process_time(), time.perf_counter()
@@ -59,6 +60,16 @@ def taken(work: Callable[[], object], repeats: int = 5) -> Taken:
         cpu.append(time.process_time() - start)
         wall.append(time.perf_counter() - clock)
     return Taken(median(cpu), median(wall))
+
+
+def taken_in_turn(*works: Callable[[], object], repeats: int = 5) -> list[Taken]:
+    """Return how long each of some works takes once it is warm, done in turn: what slows the machine slows them alike."""
+    for work in works:
+        work()
+    seconds = [[taken(work, 1, warm=True) for work in works] for _ in range(repeats)]
+    return [
+        Taken(median(one.cpu for one in each), median(one.wall for one in each)) for each in zip(*seconds, strict=True)
+    ]
 
 
 def machine() -> dict[str, Any]:

@@ -14,11 +14,12 @@ from functools import wraps
 from statistics import median
 from typing import Any
 
-from floor import N, request_for
+from floor import N, found_by, request_for
 from measuring import Asked, taken
 from models import Case, case
 from printing import Columns
 
+from l2c.adapters.models import TorchModel
 from l2c.app.explainer import Explainer
 from l2c.app.people import People
 from l2c.core.method import Question
@@ -31,11 +32,11 @@ from l2c.release.sift import Sieve
 CASES = (("german", "paper"), ("student", "paper"))
 REQUESTS = (("first", 0.0), ("first", 0.5), ("balanced", 0.0), ("balanced", 0.5))
 
-LAST_WORD, REST = "the model's last word", "the rest"
+LAST_WORD, REST = "the model itself", "the rest"
 DOORS: dict[str, tuple[tuple[type, str], ...]] = {
     "laws and rooms": (
         (Explainer, "_question"), (Counterer, "proposer"), (Question, "take"), (Search, "__post_init__"),
-        (Draws, "marginals"),
+        (Draws, "sources"),
     ),
     "drawing, sifting and judging in one pass": ((Search, "_walk_along"),),
     "drawing apart": ((Draws, "propose"), (Draws, "propose_from")),
@@ -47,10 +48,11 @@ DOORS: dict[str, tuple[tuple[type, str], ...]] = {
     "choosing": ((Search, "chosen"),),
     "decoding": ((Search, "with_values"),),
     "outcomes": ((Pools, "release"),),
+    LAST_WORD: ((TorchModel, "proba"),),
 }  # fmt: skip
 """Where each stage begins and ends; a door that is not there is passed over."""
 
-STAGES = (*DOORS, LAST_WORD, REST)
+STAGES = (*DOORS, REST)
 
 
 class Stages:
@@ -105,17 +107,13 @@ def shares(known: Case, select: str, dial: float, asked: Asked) -> dict[str, Any
     def once() -> dict[str, float]:
         stages = Stages()
 
-        def whole() -> None:
-            found = explainer._whole(people, request, None, explainer.blackbox, None)
-            stages.timed(LAST_WORD, explainer.blackbox.proba)(found.cells)
-
         with at_the_doors(stages):
-            stages.timed(REST, whole)()
+            stages.timed(REST, found_by)(known, people, request)
         return {stage: stages.seconds[stage] for stage in STAGES}
 
     once()
     runs = [once() for _ in range(asked.repeats)]
-    plain = taken(lambda: explainer._whole(people, request, None, explainer.blackbox, None), asked.repeats)
+    plain = taken(lambda: found_by(known, people, request), asked.repeats)
     seconds = {stage: median(run[stage] for run in runs) for stage in STAGES}
     return {
         "part": "profile", "data": known.name, "model": known.kind, "select": select, "dial": dial, "rows": len(rows),

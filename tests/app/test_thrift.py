@@ -13,6 +13,7 @@ import pytest
 import l2c
 from l2c import L2C
 from l2c.adapters.models import frame_model
+from l2c.app.fitting import acceptance_at
 from l2c.core.blackbox import BlackBox
 from l2c.core.types import Cells, Probabilities
 from loans import WIDE, applicants, desk, granted, twisted, wide_desk, wide_rows
@@ -114,7 +115,7 @@ def test_a_model_that_is_not_seen_into_is_asked_in_few_large_batches():
 @pytest.mark.parametrize("twin", [False, True])
 def test_a_single_row_is_one_call_of_the_model_where_its_first_proposals_will_do(twin):
     explainer = wide_desk(seen=twin)
-    first_round = math.ceil(3 / explainer.bundle.notes["acceptance"])
+    first_round = math.ceil(3 / acceptance_at(0.5, explainer.bundle.notes["acceptance"]))
     for row in range(20):
         counting, found = asked(explainer, wide_rows(20, 5)[row : row + 1], n=3)
         if twin:
@@ -128,10 +129,9 @@ def test_a_single_row_is_one_call_of_the_model_where_its_first_proposals_will_do
 
 def test_a_first_round_is_as_long_as_it_takes_by_what_was_seen():
     explainer = wide_desk(seen=False)
-    share = explainer.bundle.notes["acceptance"]
-    assert 0.1 <= share < 1
+    assert all(0.1 <= share < 1 for share in explainer.bundle.notes["acceptance"])
     rows = wide_rows(40, 5)
-    notes = dict(explainer.bundle.notes, acceptance=1.0)
+    notes = dict(explainer.bundle.notes, acceptance=(1.0, 1.0))
     timid = replace(explainer, bundle=replace(explainer.bundle, notes=notes))
     (few, found), (many, same) = asked(explainer, rows, n=10), asked(timid, rows, n=10)
     assert few.calls <= many.calls

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from compiling import uncompiled
 from l2c.core.limits import Limits
 from l2c.release import sift
-from l2c.release.sift import Sieve, fingerprints
+from l2c.release.sift import Sieve, fingerprints, words_for
 from tables import HOWS, SEEDS, layouts, random_levels, random_question, small_layout
 
 WORLDS = layouts(hows=HOWS)
@@ -74,3 +74,14 @@ def test_rows_and_levels_have_fingerprints_of_their_own():
     keys = fingerprints(Sieve(layout, question).words, np.array([0, 0, 0, 1]), levels)
     assert len(set(keys.tolist())) == 4
     assert (keys > 0).all()
+
+
+@pytest.mark.parametrize(("features", "fit"), [(3, True), (32, True), (33, False)])
+def test_levels_stand_side_by_side_in_fingerprints_as_far_as_they_fit_in(features, fit):
+    sizes, rng = np.full(features, 3), np.random.default_rng(0)
+    words, shifts = words_for(sizes)
+    assert (shifts >= 0).all() == fit
+    assert (np.uint64(1) << shifts.astype(np.uint64) == words).all() if fit else (shifts == -1).all()
+    levels = np.unique(rng.integers(0, 3, (2000, features)).astype(np.int16), axis=0)
+    row = np.zeros(len(levels), dtype=np.int64)
+    assert len(np.unique(fingerprints(words, row, levels))) == len(levels)

@@ -23,7 +23,7 @@ from l2c.app.ahead import MOST, Ahead, as_many_as, ask_ahead
 from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
-from l2c.app.fitting import Progress, answers, ease_of, pools_from, selection_of
+from l2c.app.fitting import Progress, acceptance_at, answers, ease_of, pools_from, selection_of
 from l2c.app.gate import Gate
 from l2c.app.judging import Judges, Shown
 from l2c.app.people import People
@@ -386,7 +386,8 @@ class Explainer:
     ) -> Released:
         clock = _clock(request.seconds)
         # As many at first as it takes by what was seen when fitting: each further round is a call of the model.
-        budget = Budget(request.tries, request.patience, clock, self.bundle.notes.get("acceptance", 1.0))
+        acceptance = acceptance_at(request.plausibility, self.bundle.notes["acceptance"])
+        budget = Budget(request.tries, request.patience, clock, acceptance)
         ahead = self._ahead(cells, readable, request, policy, budget)
         if ahead is not None:
             proba, question, goal = ahead.proba, ahead.question, ahead.question.goal

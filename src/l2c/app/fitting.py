@@ -483,18 +483,34 @@ LEAST_ACCEPTANCE = 0.1
 """No first round is sized for less: rows differ, and those that have enough ask no more."""
 
 
-def acceptance_seen(counterer: Counterer, blackbox: BlackBox, dev: Cells, twin: Twin | None, seed: int) -> float:
-    """Return the share of proposals that turn out valid on some dev rows, in two digits."""
+def acceptance_seen(
+    counterer: Counterer, blackbox: BlackBox, dev: Cells, twin: Twin | None, seed: int
+) -> tuple[float, float]:
+    """Return the share of proposals that turn out valid on some dev rows, at either end of the dial, in two digits."""
     told = Answered.by(blackbox, dev[:PROBED_ROWS])
     question = other_class(counterer.layout, told, counterer.recipe.decode)
     once = Budget(PROBED_DRAWS)
-    pools = pools_from(
-        counterer, blackbox, question, pool=PROBED_DRAWS, enough=PROBED_DRAWS, dial=counterer.recipe.plausibility,
-        seed=seed, budget=once, twin=twin,
-    )  # fmt: skip
-    valid = sum(int(looked.valid.sum()) for looked in pools.searches)
-    drawn = sum(int(looked.drawn.sum()) for looked in pools.searches)
-    return round(max(valid / drawn, LEAST_ACCEPTANCE), 2) if drawn else 1.0
+
+    def share(dial: float) -> float:
+        pools = pools_from(
+            counterer, blackbox, question, pool=PROBED_DRAWS, enough=PROBED_DRAWS, dial=dial, seed=seed, budget=once,
+            twin=twin,
+        )  # fmt: skip
+        valid = sum(int(looked.valid.sum()) for looked in pools.searches)
+        drawn = sum(int(looked.drawn.sum()) for looked in pools.searches)
+        return round(max(valid / drawn, LEAST_ACCEPTANCE), 2) if drawn else 1.0
+
+    return share(0.0), share(1.0)
+
+
+def acceptance_at(dial: float, seen: Any) -> float:
+    """Return the share of proposals that should turn out valid at a place of the dial, from what `acceptance_seen` saw.
+
+    >>> acceptance_at(0.5, (0.6, 0.8))
+    0.7
+    """
+    first, last = seen
+    return float(first + dial * (last - first))
 
 
 def selection_of(counterer: Counterer, select: Strategy, dial: float) -> Selection:

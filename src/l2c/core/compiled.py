@@ -10,7 +10,7 @@ import importlib.util
 from collections.abc import Callable
 from functools import cache, update_wrapper
 from types import FunctionType
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, ClassVar, Generic, Literal, ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -28,6 +28,8 @@ class Compiled(Generic[Given, Answer]):
     It may call others of its module that are compiled too.
     """
 
+    inline: ClassVar[Literal["never", "always"]] = "never"
+
     def __init__(self, plain: Callable[Given, Answer]) -> None:
         self.plain = plain
         self._fast: Any = None
@@ -43,8 +45,15 @@ class Compiled(Generic[Given, Answer]):
         if self._fast is None:
             import numba
 
-            self._fast = numba.njit(cache=True, nogil=True, error_model="numpy")(_with_fast_callees(self.plain))
+            compiled = numba.njit(cache=True, nogil=True, error_model="numpy", inline=self.inline)
+            self._fast = compiled(_with_fast_callees(self.plain))
         return self._fast
+
+
+class Inlined(Compiled[Given, Answer]):
+    """A compiled function that becomes part of those that call it: a call would cost as much as what it does."""
+
+    inline = "always"
 
 
 def _with_fast_callees(plain: Callable[..., Any]) -> Callable[..., Any]:

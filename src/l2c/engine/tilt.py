@@ -97,7 +97,7 @@ def moments(
     theta: Float64[np.ndarray, " rows"],
 ) -> tuple[Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
     """Return the mean and the variance of the sum of the gains under the tilted law."""
-    factor = np.exp(theta[:, None] * gains)
+    factor = np.exp(theta[:, None] * gains) if theta.any() else np.ones(gains.shape)
     return (sums_moments if compiles() else sums_moments_at_once)(law, gains, factor, layout.offsets, layout.sizes)
 
 

@@ -42,19 +42,21 @@ def obeys(layout: Layout, question: Question, row: Int64[np.ndarray, " n"], leve
     levels, values
         The proposals by level and by value.
     """
-    own, cells, room = question.levels[row], question.cells[row], question.room
-    good = obeys_rules(layout, own, levels)
+    room, good = question.room, obeys_rules(layout, question.levels, row, levels)
     if room.prices is not None:
-        good &= total_costs(layout, cells, values, own, levels) <= room.spend[row]
+        costs = total_costs(layout, question.cells[row], values, question.levels[row], levels)
+        good &= costs <= room.spend[row]
     for condition, rows in room.conditions:
         asked = np.flatnonzero(good & rows[row])
-        good[asked] = condition.holds(values[asked], cells[asked])
+        good[asked] = condition.holds(values[asked], question.cells[row[asked]])
     return good
 
 
-def obeys_rules(layout: Layout, own: Levels, levels: Levels) -> Mask:
-    """Return which proposals keep the rules between features."""
+def obeys_rules(layout: Layout, own: Levels, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
+    """Return which proposals keep the rules between features, each beside the levels of its row."""
     good = np.ones(len(levels), dtype=bool)
-    for rule in layout.schema.rules:
-        good &= meets_rule(rule, layout.schema.names, own, levels)
+    if layout.schema.rules:
+        before = own[row]
+        for rule in layout.schema.rules:
+            good &= meets_rule(rule, layout.schema.names, before, levels)
     return good

@@ -230,7 +230,7 @@ class Search:
         patience = budget.tries if budget.patience is None else budget.patience
         leads = np.full(len(question), -np.inf)
         found, left = walked(
-            rows, *_each_in_its_place(source), Axes(self.layout.offsets, self.layout.sizes, sieve.words),
+            rows, *_each_in_its_place(source), Axes(self.layout.offsets, self.layout.sizes, sieve.words, sieve.shifts),
             Grounds(question.levels, question.room.open, self.possible), *self.by_level,
             Need(self.pool, self.enough, budget.acceptance, budget.tries, patience, self.manner.refine),
             Counts(self.drawn, self.valid.copy(), self.different, self.obeying, self.judged, leads),
@@ -321,7 +321,7 @@ class Search:
         """
         room = self.question.room
         if self.twin is not None and room.prices is None and not room.conditions:
-            return None, obeys_rules(self.layout, self.question.levels[row], levels)
+            return None, obeys_rules(self.layout, self.question.levels, row, levels)
         values = decode_levels(self.layout, levels, room.values, row)
         good = obeys(self.layout, self.question, row, levels, values)
         if self.manner.decode_again and (room.prices is not None or room.conditions):
@@ -527,8 +527,11 @@ def _each_in_its_place(source: Marginals | Dependences | Given) -> tuple[Margina
 
 def _share(lead: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
     """Return the probability that a lead in log-odds stands for."""
+    share = np.negative(lead)
     with np.errstate(over="ignore"):
-        return np.asarray(1 / (1 + np.exp(-lead)))
+        np.exp(share, out=share)
+    share += 1
+    return np.divide(1.0, share, out=share)
 
 
 def may_leave(policy: Policy, kept: Kept) -> Mask:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int64, UInt64
 
-from l2c.core.compiled import Compiled, compiles
+from l2c.core.compiled import Compiled, Inlined, compiles
 from l2c.core.layout import Layout
 from l2c.core.method import Question
 from l2c.core.streams import mixed, scramble
@@ -32,6 +32,7 @@ class Sieve:
     layout: Layout
     question: Question
     words: UInt64[np.ndarray, " features"] = field(init=False)
+    shifts: Int64[np.ndarray, " features"] = field(init=False)
     sorted: Prints = field(init=False)
     table: Prints = field(init=False)
     start: Int64[np.ndarray, " rows"] = field(init=False)
@@ -39,7 +40,7 @@ class Sieve:
     filled: Int64[np.ndarray, " rows"] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.words = random_words(len(self.layout.axes))
+        self.words, self.shifts = words_for(self.layout.sizes)
         self.sorted, self.table = (np.empty(0, dtype=np.uint64) for _ in range(2))
         self.start, self.slots, self.filled = (np.zeros(len(self.question), dtype=np.int64) for _ in range(3))
 
@@ -85,13 +86,31 @@ class Sieve:
         self.start[rows], self.slots[rows] = start, slots
 
 
+def words_for(
+    sizes: Int64[np.ndarray, " features"],
+) -> tuple[UInt64[np.ndarray, " features"], Int64[np.ndarray, " features"]]:
+    """Return the word by which each feature's levels count in fingerprints, and as how many places of bits it shifts.
+
+    Levels that fit side by side in 64 bits are put there, for to shift costs less than to multiply; where they do not,
+    words are random ones, and shift none: −1.
+
+    >>> words_for(np.array([3, 2, 5]))[0].tolist(), words_for(np.array([3, 2, 5]))[1].tolist()
+    ([1, 4, 8], [0, 2, 3])
+    """
+    bits = np.ceil(np.log2(np.maximum(sizes, 2))).astype(np.int64)
+    if bits.sum() > 64:
+        return random_words(len(sizes)), np.full(len(sizes), -1)
+    shifts = np.cumsum(bits) - bits
+    return np.uint64(1) << shifts.astype(np.uint64), shifts
+
+
 def random_words(features: int) -> UInt64[np.ndarray, " features"]:
     """Return a random odd word for each feature, the same ones always."""
     return scramble(np.arange(1, features + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(1)
 
 
 def fingerprints(words: UInt64[np.ndarray, " features"], row: Int64[np.ndarray, " n"], levels: Levels) -> Prints:
-    """Return a 64-bit key of each proposal and its row, never 0: levels times random words, added up and mixed."""
+    """Return a 64-bit key of each proposal and its row, never 0: levels times words, added up and mixed."""
     with np.errstate(over="ignore"):
         total = scramble(row.astype(np.uint64))
         for word, level in zip(words, levels.T, strict=True):
@@ -131,7 +150,7 @@ def sifted(
     return good
 
 
-@Compiled
+@Inlined
 def put(table: Prints, start: int, slots: int, key: Any) -> bool:
     """Put a key in a row's table, and return whether it was not there."""
     slot = np.int64(key & np.uint64(slots - 1))

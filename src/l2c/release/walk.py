@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float32, Float64, Int16, Int32, Int64, UInt32, UInt64
+from jaxtyping import Bool, Float32, Float64, Int16, Int64, UInt32, UInt64
 
-from l2c.core.compiled import Compiled
+from l2c.core.compiled import Compiled, Inlined
 from l2c.core.method import Dependences, Marginals
 from l2c.core.streams import mixed
 from l2c.core.types import Levels
@@ -24,16 +24,23 @@ from l2c.release.exhaust import ENUMERABLE
 from l2c.release.refine import HARD_AFTER, HARD_BELOW
 from l2c.release.sift import put
 
+LANES = 32
+"""Draws are worked on in multiples of this, some in vain: what is left over would not be vector instructions."""
+
+LUCK = 3.0
+"""How much longer than it needs a later round of a row is, in square roots of what it needs: so that it is the last."""
+
 LEAST_ROUND = 64
 """Draws that a row may always make in a second round, however few its first were."""
 
 
 class Axes(NamedTuple):
-    """The features' places on the flat axis, and the random words of their fingerprints."""
+    """The features' places on the flat axis, and the words of their fingerprints, where they can as shifts of bits."""
 
     offsets: Int64[np.ndarray, " features"]
     sizes: Int64[np.ndarray, " features"]
     words: UInt64[np.ndarray, " features"]
+    shifts: Int64[np.ndarray, " features"]
 
 
 class Grounds(NamedTuple):
@@ -97,8 +104,8 @@ class Bench(NamedTuple):
     moving: Int64[np.ndarray, " features"]
     shifting: Bool[np.ndarray, " features"]
     words: UInt64[np.ndarray, " draws"]
-    uniform: UInt32[np.ndarray, " draws"]
-    level: Int32[np.ndarray, " draws"]
+    lower: UInt32[np.ndarray, " draws"]
+    upper: UInt32[np.ndarray, " draws"]
     levels: Int16[np.ndarray, "features draws"]
     key: UInt64[np.ndarray, " draws"]
     lead: Float64[np.ndarray, " draws"]
@@ -128,7 +135,8 @@ def next_round(drawn: Any, held: Any, pool: Any, acceptance: float, most: Any) -
     """
     wanted = pool - held
     at_first = np.ceil(wanted / acceptance)
-    by_success = np.ceil(1.1 * wanted * (drawn + 1.0) / (held + 0.5)) + 4
+    by_success = wanted * (drawn + 1.0) / (held + 0.5)
+    by_success = np.ceil(by_success + LUCK * np.sqrt(by_success)) + 4
     more = at_first * (drawn == 0) + by_success * (drawn > 0)
     at_once = np.maximum(np.maximum(4.0 * drawn, 1.0 * LEAST_ROUND), at_first)
     return np.minimum(np.minimum(more, at_once), most - drawn)
@@ -184,11 +192,12 @@ def walked(
                 out = _enlarged(out)
             for begin in range(0, more, TOGETHER):
                 some = min(TOGETHER, more - begin)
-                _begin(bench, some, fixed_key, weights.lead[r])
+                padded = -(-some // LANES) * LANES
+                _begin(bench, padded, fixed_key, weights.lead[r])
                 if len(along.order):
                     draw_along(hand, beliefs, tree, along, n, drawn + begin, some)
-                _draw(bench, n, some, drawn + begin, begin, free, marginals, hand, given, axes)
-                _add_up(bench, r, some, free, watched, axes, grounds, weights)
+                _draw(bench, n, some, padded, drawn + begin, begin, free, marginals, hand, given, axes)
+                _add_up(bench, r, padded, free, watched, axes, grounds, weights)
                 new, added, inside = _sift(bench, some, table, own_key)
                 filled += added
                 counts.different[r] += inside
@@ -212,7 +221,7 @@ def walked(
 def _bench(features: int, units: int) -> Bench:
     return Bench(
         np.empty(features, np.int64), np.empty(features, np.bool_), np.empty(TOGETHER, np.uint64),
-        np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.int32), np.empty((features, TOGETHER), np.int16),
+        np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.uint32), np.zeros((features, TOGETHER), np.int16),
         np.empty(TOGETHER, np.uint64), np.empty(TOGETHER, np.float64), np.empty(TOGETHER, np.float64),
         np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.int64),
         np.empty(TOGETHER, np.int64), np.empty(units, np.float32), np.empty((TOGETHER, units), np.float32),
@@ -343,8 +352,8 @@ def _begin(bench: Bench, some: int, key: Any, lead: float) -> None:
 
 @Compiled
 def _draw(
-    bench: Bench, n: int, some: int, position: int, begin: int, free: int, marginals: Marginals, hand: Hand,
-    given: Given, axes: Axes,
+    bench: Bench, n: int, some: int, padded: int, position: int, begin: int, free: int, marginals: Marginals,
+    hand: Hand, given: Given, axes: Axes,
 ) -> None:  # fmt: skip
     """Draw a block of proposals feature by feature, or take over what was drawn."""
     have, levels = -1, bench.levels
@@ -360,8 +369,10 @@ def _draw(
             if i // 2 != have:
                 have = i // 2
                 at = position * marginals.words_each + have
-                stream_words(bench.words, some, marginals.keys[n], at, marginals.words_each)
-            _fall(bench, some, i, marginals.cdf, n, axes.offsets[i], axes.sizes[i])
+                stream_words(bench.words, padded, marginals.keys[n], at, marginals.words_each)
+                _split(bench, padded)
+            half = bench.lower if i % 2 == 0 else bench.upper
+            _fall(bench.levels, half, padded, i, marginals.cdf, n, axes.offsets[i], axes.sizes[i])
 
 
 @Compiled
@@ -372,12 +383,10 @@ def _add_up(
     # A place that cannot be negative is looked up without being tested for it.
     for m in range(free):
         i = bench.moving[m]
-        offset, level, word = axes.offsets[i], bench.levels[i], axes.words[i]
-        for d in range(some):
-            bench.key[d] += word * np.uint64(level[d] + 1)
+        offset, level = axes.offsets[i], bench.levels[i]
+        _add_keys(bench.key, bench.levels, i, some, axes.words[i], axes.shifts[i])
         if not weights.deep:
-            for d in range(some):
-                bench.lead[d] += weights.steps[r, np.uint64(offset + level[d])]
+            _add_steps(bench.lead, bench.levels, i, some, weights.steps, r, offset)
         if bench.shifting[i]:
             for d in range(some):
                 bench.other[d] |= weights.differs[r, np.uint64(offset + level[d])]
@@ -389,19 +398,58 @@ def _add_up(
                 bench.inside[d] &= grounds.open[r, np.uint64(offset + level[d])]
 
 
-@Compiled
-def _fall(bench: Bench, some: int, i: int, cdf: np.ndarray, n: int, offset: int, size: int) -> None:
-    """Let a half of each word fall on a level of a feature."""
-    bits, level, uniform = np.uint64(1 + 32 * (i % 2)), bench.level, bench.uniform
-    for d in range(some):
-        uniform[d] = np.uint32((bench.words[d] >> bits) & np.uint64(0x7FFFFFFF))
-        level[d] = 0
-    for j in range(size - 1):
-        edge = cdf[n, offset + j]
+@Inlined
+def _add_keys(key: np.ndarray, levels: np.ndarray, i: int, some: int, word: Any, shift: int) -> None:
+    """Add what a feature brings to the fingerprints."""
+    if shift >= 0:
+        places = np.uint64(shift)
         for d in range(some):
-            level[d] += uniform[d] >= edge
+            key[d] += np.uint64(levels[i, d] + 1) << places
+    else:
+        for d in range(some):
+            key[d] += word * np.uint64(levels[i, d] + 1)
+
+
+@Inlined
+def _add_steps(lead: np.ndarray, levels: np.ndarray, i: int, some: int, steps: np.ndarray, r: int, offset: int) -> None:
+    """Add what a feature brings to the leads."""
+    # A place that cannot be negative is looked up without being tested for it.
     for d in range(some):
-        bench.levels[i, d] = level[d]
+        lead[d] += steps[r, np.uint64(offset + levels[i, d])]
+
+
+@Inlined
+def _split(bench: Bench, some: int) -> None:
+    """Take the two halves of each word apart, 31 bits of each."""
+    for d in range(some):
+        bench.lower[d] = np.uint32(bench.words[d] & np.uint64(0xFFFFFFFF)) >> np.uint32(1)
+        bench.upper[d] = np.uint32(bench.words[d] >> np.uint64(33))
+
+
+@Inlined
+def _fall(
+    levels: np.ndarray, uniform: np.ndarray, some: int, i: int, cdf: np.ndarray, n: int, offset: int, size: int
+) -> None:
+    """Let uniform integers fall on the levels of a feature, by four edges at once."""
+    for j in range(0, max(size - 1, 1), 4):
+        one, two, three, four = (
+            _edge(cdf, n, offset, size, j), _edge(cdf, n, offset, size, j + 1), _edge(cdf, n, offset, size, j + 2),
+            _edge(cdf, n, offset, size, j + 3),
+        )  # fmt: skip
+        if j == 0:
+            for d in range(some):
+                u = uniform[d]
+                levels[i, d] = np.int16(u >= one) + np.int16(u >= two) + np.int16(u >= three) + np.int16(u >= four)
+        else:
+            for d in range(some):
+                u = uniform[d]
+                levels[i, d] += np.int16(u >= one) + np.int16(u >= two) + np.int16(u >= three) + np.int16(u >= four)
+
+
+@Inlined
+def _edge(cdf: np.ndarray, n: int, offset: int, size: int, j: int) -> Any:
+    """Return where a level ends; the last one, and what is beyond it, at no integer."""
+    return cdf[n, offset + j] if j < size - 1 else np.uint32(0xFFFFFFFF)
 
 
 @Compiled
@@ -448,7 +496,7 @@ def _decide(
     counts: Counts,
 ) -> tuple[int, int]:  # fmt: skip
     """Keep what is valid or may be; return how many are kept by now, and how many of the new ones are in doubt."""
-    low, high, doubtful = weights.low[r], weights.high[r], 0
+    low, high, doubtful, before = weights.low[r], weights.high[r], 0, kept
     judged, obeying, best, valid = 0, 0, counts.best[r], counts.valid[r]
     for place in range(new):
         d = bench.asked[place]
@@ -468,16 +516,31 @@ def _decide(
             continue
         valid += sure
         out.row[kept], out.lead[kept], out.second[kept], out.sure[kept] = r, lead, times == 2, sure
-        for i in range(len(bench.moving)):
-            out.levels[kept, i] = own[r, i]
-        for m in range(free):
-            moved = np.uint64(bench.moving[m])
-            out.levels[kept, moved] = bench.levels[moved, np.uint64(d)]
+        bench.again[kept - before] = d
         kept += 1
+    _write_down(out.levels, before, kept, own, r, bench.levels, bench.again, bench.moving, free)
     counts.obeying[r] += obeying
     counts.judged[r] += judged
     counts.best[r], counts.valid[r] = best, valid
     return kept, doubtful
+
+
+@Inlined
+def _write_down(
+    out: np.ndarray, first: int, last: int, own: Levels, r: int, levels: np.ndarray, which: np.ndarray,
+    moving: np.ndarray, free: int,
+) -> None:  # fmt: skip
+    """Write the levels of some draws into their places."""
+    # Feature by feature, and by places that cannot be negative: each level is then a single step.
+    m = 0
+    for i in range(out.shape[1]):
+        if m < free and moving[m] == i:
+            m += 1
+            for k in range(first, last):
+                out[np.uint64(k), np.uint64(i)] = levels[i, np.uint64(which[k - first])]
+        else:
+            for k in range(first, last):
+                out[np.uint64(k), np.uint64(i)] = own[r, i]
 
 
 @Compiled

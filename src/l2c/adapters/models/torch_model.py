@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from jaxtyping import Float64
 
 from l2c.adapters.models.one_hot_input import OneHotInput
 from l2c.core.blackbox import checked, plain_labels
@@ -57,26 +58,29 @@ class TorchModel:
         torch = _torch()
         # One block for all, filled again and again: it stays near, where a matrix of all rows would not.
         block = np.zeros((BLOCK, self.inputs.width), dtype=np.float32)
-        matrix, parts = torch.from_numpy(block), []
+        matrix, told = torch.from_numpy(block), np.empty((0, 0))
         with torch.no_grad():
             for start in range(0, max(len(cells), 1), BLOCK):
                 some = cells[start : start + BLOCK]
                 self.inputs.encoder.fill(block, some)
                 block[len(some) :] = 0.0
-                # A module may give back a part of its input, which is about to hold other rows.
-                parts.append(self._asked(matrix).clone())
-            answer = self._probabilities(torch.cat(parts)[: len(cells)].double())
-        return checked(answer.numpy(), len(cells), len(self.classes))
+                answer = self._asked(matrix)
+                if not start:
+                    told = np.empty((len(cells), answer.shape[1]))
+                told[start : start + BLOCK] = answer.numpy()[: len(some)]
+        return checked(self._probabilities(told), len(cells), len(self.classes))
 
-    def _probabilities(self, answer: Any) -> Any:
+    def _probabilities(self, answer: Float64[np.ndarray, "rows outputs"]) -> Probabilities:
         """Return the probability of each class, from the module's outputs."""
         torch = _torch()
         if self.outputs == "logits" and answer.shape[1] > 1:
-            return answer.softmax(dim=1)
+            return np.asarray(torch.from_numpy(answer).softmax(dim=1))
         if answer.shape[1] > 1:
             return answer
-        second = answer.sigmoid() if self.outputs == "logits" else answer
-        return torch.hstack([1 - second, second])
+        proba = np.empty((len(answer), 2))
+        proba[:, 1] = torch.from_numpy(answer[:, 0]).sigmoid() if self.outputs == "logits" else answer[:, 0]
+        np.subtract(1.0, proba[:, 1], out=proba[:, 0])
+        return proba
 
     def differentiable(self, layout: Layout) -> DifferentiableModule:
         """Return the same model for soft rows, with gradients."""
