@@ -1,10 +1,10 @@
 """What learning pays: the share of valid ones among those judged, and H(N) beside an even law under the same pool.
 
 Acceptance is what fills the pools over the proposals judged for them: the last round of a row may judge more than it
-needs. Beside it stands the same over rows judged, of which a proposal that is tried with both of its values has two. The
-even law fills its pools however long it takes. For every seed there is a model and an explainer with its defaults, and
-the same explainer with what it learned left out (`frontier.py`): even weights and a constant selection. Sets are
-`balanced`, at dial 0, from the default pool.
+needs. Beside it stands the same over rows judged, of which a proposal that is tried with both of its values has two.
+The even law fills its pools however long it takes. For every seed there is a model and an explainer with its
+defaults, and the same explainer with what it learned left out (`frontier.py`): even weights and a constant selection.
+Sets are `balanced`, at dial 0, from the default pool.
 """
 
 from __future__ import annotations

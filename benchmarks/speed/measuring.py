@@ -63,7 +63,7 @@ def taken(work: Callable[[], object], repeats: int = 5, *, warm: bool = False) -
 
 
 def taken_in_turn(*works: Callable[[], object], repeats: int = 5) -> list[Taken]:
-    """Return how long each of some works takes once it is warm, done in turn: what slows the machine slows them alike."""
+    """Return how long some works take once they are warm, done in turn: what slows the machine slows all of them."""
     for work in works:
         work()
     seconds = [[taken(work, 1, warm=True) for work in works] for _ in range(repeats)]
