@@ -198,7 +198,8 @@ class Explainer:
         def found(asked: Explainer) -> tuple[Explanations, bool]:
             foreseen = asked._foreseen(people, request)
             released = asked._whole(people, request, policy, aimed, progress, foreseen)
-            unjudged = Explanations(released, people.features, people.index, asked.bundle.mark, notes, aimed)
+            told = (released, people.features, people.index, asked.bundle.mark, notes, aimed, people.shape)
+            unjudged = Explanations(*told)
             return asked._confirmed(unjudged, people, policy, ask_rows=foreseen is not None)
 
         explanations, misled = found(asked)
@@ -250,22 +251,21 @@ class Explainer:
         """
         judges, rows = Judges(self.blackbox, self._also), people.readable if ask_rows else people.readable[:0]
         cells = people.cells[people.readable]
-        known = self._twin is None and judges.were_shown(people.features, found.mark.shape, cells)
+        known = self._twin is None and judges.were_shown(people.features, people.shape, found.mark.shape, cells)
         if not len(rows) and (known or not len(found)):
             return found, False
-        shown = Shown.of(people.features, found.released, rows)
+        shown = Shown.of(people.features, people.shape, found.released, rows)
         released, proba = judges.confirmed(found.released, shown, found.mark.shape)
         taken_back = any(TAKEN_BACK in outcome.sentence for outcome in released.outcomes)
         misled = self._twin is not None and (taken_back or not self._twin.agrees(people.cells[rows], proba))
-        columns = shown.columns_from(len(rows))
-        built = None if columns is None else (found.released, columns)
+        built = (found.released, shown, len(rows)) if shown.are_built else None
         released = released if policy is None else gated(policy, released)
         return replace(found, released=released, _built=built), misled
 
     def _people(self, frame: Any, privacy: Privacy) -> People:
         if privacy.intervals and self.bundle.release == "intervals":
             return People.generalised(frame, self.layout, self.bundle.mark.shape)
-        return People.read(frame, self.schema)
+        return People.read(frame, self.schema, self.bundle.mark.shape)
 
     def _refused(self, privacy: Privacy, seed: int | None, seconds: float | None) -> Iterator[str]:
         remembers, fitted_for = self.bundle.secret is not None, self.bundle.release

@@ -28,8 +28,8 @@ class People:
         The rows, and which of them cannot be read; these are all NaN.
     sentences
         What is wrong with each of those.
-    features
-        The rows' features as a frame.
+    features, shape
+        The rows' features as a frame, and its shape.
     index
         Their own labels, where they have any.
     """
@@ -38,6 +38,7 @@ class People:
     bad_rows: Mask
     sentences: Mapping[int, str]
     features: Any
+    shape: FrameShape
     index: Sequence[object] | None
 
     @property
@@ -46,17 +47,12 @@ class People:
         return np.flatnonzero(~self.bad_rows)
 
     @classmethod
-    def read(cls, frame: Any, schema: Schema) -> People:
-        """Return the rows of a frame as they are."""
-        reading = frames.read(frame, schema)
+    def read(cls, frame: Any, schema: Schema, expected: FrameShape | None = None) -> People:
+        """Return the rows of a frame as they are; where it has the expected shape, that is theirs."""
+        reading, features = frames.read(frame, schema), frames.features_of(frame, schema)
         told = [(problem.row, problem.sentence) for problem in reading.problems]
-        return cls(
-            reading.cells,
-            reading.bad_rows,
-            _by_row(told),
-            frames.features_of(frame, schema),
-            frames.index_of(frame),
-        )
+        shape, index = frames.shape_of(features, schema, expected), frames.index_of(frame)
+        return cls(reading.cells, reading.bad_rows, _by_row(told), features, shape, index)
 
     @classmethod
     def generalised(cls, frame: Any, layout: Layout, shape: FrameShape) -> People:
@@ -72,7 +68,9 @@ class People:
         reading = frames.read(frame, layout.schema)
         cells = generalised(layout, reading.cells, reading.bad_rows)
         told = [(one.row, f"column {one.column!r}, row {one.row}: {UNTOLD}") for one in _firsts(reading)]
-        return cls(cells, reading.bad_rows, _by_row(told), _frame(frame, layout, shape, cells), None)
+        features = _frame(frame, layout, shape, cells)
+        own = frames.shape_of(features, layout.schema)
+        return cls(cells, reading.bad_rows, _by_row(told), features, own, None)
 
 
 def generalised(layout: Layout, cells: Cells, bad_rows: Mask | None = None) -> Cells:

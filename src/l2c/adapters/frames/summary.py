@@ -13,10 +13,10 @@ from l2c.adapters.frames.columns import (
     encoded,
     family,
     is_missing,
+    named_columns,
     naming_problems,
     numbers,
     size_problems,
-    unique_names,
 )
 from l2c.adapters.frames.kinds import library_of
 from l2c.core.table import Column, Summary, summarise
@@ -36,7 +36,7 @@ def summary_of(frame: Any) -> Summary:
     kind = library_of(frame)
     names = kind.names(frame)
     problems = [*naming_problems(names), *size_problems(frame)]
-    found = arrays(frame, kind, unique_names(names), problems)
+    found = arrays(named_columns(frame, kind, names), kind, problems)
     problems += [problem for name, array in found.items() for problem in _infinities(name, array)]
     if problems:
         raise DataError(problems)
