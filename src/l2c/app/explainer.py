@@ -200,7 +200,7 @@ class Explainer:
             released = asked._whole(people, request, policy, aimed, progress, foreseen)
             told = (released, people.features, people.index, asked.bundle.mark, notes, aimed, people.shape)
             unjudged = Explanations(*told)
-            return asked._confirmed(unjudged, people, policy, ask_rows=foreseen is not None)
+            return asked._confirmed(unjudged, people, policy, foreseen)
 
         explanations, misled = found(asked)
         if misled:
@@ -221,7 +221,9 @@ class Explainer:
         if not np.isnan(goal.low).all():
             return None
         apart = np.diff(np.sort(proba, axis=1), axis=1).min(axis=1) >= close
-        decided = goal.clear(proba, close) & replace(goal, margin=0.0).clear(proba, close)
+        decided = goal.clear(proba, close)
+        if goal.margin:
+            decided &= replace(goal, margin=0.0).clear(proba, close)
         return proba if (apart & decided).all() else None
 
     def _whole(
@@ -242,22 +244,22 @@ class Explainer:
         return with_unreadable(released, readable, people.sentences, len(people.cells))
 
     def _confirmed(
-        self, found: Explanations, people: People, policy: Policy | None, *, ask_rows: bool
+        self, found: Explanations, people: People, policy: Policy | None, foreseen: Probabilities | None
     ) -> tuple[Explanations, bool]:
         """Return what the model, asked about the very frame that is released, does not take back.
 
         And whether a twin of the model foresaw something else than the model says. What the model itself judged already
         on such a frame is not asked again.
         """
-        judges, rows = Judges(self.blackbox, self._also), people.readable if ask_rows else people.readable[:0]
-        cells = people.cells[people.readable]
+        judges, readable = Judges(self.blackbox, self._also), people.readable
+        rows, cells = readable if foreseen is not None else readable[:0], people.cells[readable]
         known = self._twin is None and judges.were_shown(people.features, people.shape, found.mark.shape, cells)
         if not len(rows) and (known or not len(found)):
             return found, False
         shown = Shown.of(people.features, people.shape, found.released, rows)
         released, proba = judges.confirmed(found.released, shown, found.mark.shape)
         taken_back = any(TAKEN_BACK in outcome.sentence for outcome in released.outcomes)
-        misled = self._twin is not None and (taken_back or not self._twin.agrees(people.cells[rows], proba))
+        misled = self._twin is not None and (taken_back or not (foreseen is None or self._twin.agrees(foreseen, proba)))
         built = (found.released, shown, len(rows)) if shown.are_built else None
         released = released if policy is None else gated(policy, released)
         return replace(found, released=released, _built=built), misled
@@ -392,7 +394,7 @@ class Explainer:
             proba, question, goal = ahead.proba, ahead.question, ahead.question.goal
         else:
             proba = answers(self.blackbox, cells) if foreseen is None else foreseen
-            if foreseen is None and self._twin is not None and not self._twin.agrees(cells, proba):
+            if foreseen is None and self._twin is not None and not self._twin.agrees(self._twin.of_cells(cells), proba):
                 return replace(self, _twin=None)._released(cells, readable, request, policy, progress)
             goal = request.goal(proba, readable, threshold_of(self.blackbox))
             question = self._question(cells, proba, goal, self.schema, request.limits(readable))

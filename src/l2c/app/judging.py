@@ -125,11 +125,12 @@ class Judges:
         answers, (before, numbers) = [proba[first:] for proba, _ in told], told[0]
         if numbers is not None and released.measured is not None:
             released = replace(released, measured=Measured(released.measured.before, numbers[first:]))
-        stands, *_ = judged_by_all(released.goal.take(released.row), answers)
-        if not stands.all():
+        left = confirm(released, answers[0], answers[1:])
+        if len(left.row) < len(released.row):
+            stands, *_ = judged_by_all(released.goal.take(released.row), answers)
             for judge in (self.model, *self.also):
                 probe_steadiness(judge, released.cells[~stands][:PROBED])
-        return confirm(released, answers[0], answers[1:]), before[:first]
+        return left, before[:first]
 
 
 def judged_on(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from l2c.core.types import Cells, Mask
 UNTOLD = "it cannot be read, and an interval release does not repeat what was given"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class People:
     """The rows to explain.
 
@@ -41,7 +42,7 @@ class People:
     shape: FrameShape
     index: Sequence[object] | None
 
-    @property
+    @cached_property
     def readable(self) -> Int64[np.ndarray, " readable"]:
         """The positions of the rows that could be read."""
         return np.flatnonzero(~self.bad_rows)

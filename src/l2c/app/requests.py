@@ -264,9 +264,11 @@ def _wish(given: Any, classes: tuple[Label, ...], schema: Schema, problems: list
     wanted = _classes(desired, classes, problems)
     wrong = [] if proba is None else list(_range_problems(proba))
     problems += wrong
+    if asked.get("lock") in ((), []):
+        del asked["lock"]
     limits = NO_LIMITS
     try:
-        limits = Limits.from_dict(asked)
+        limits = Limits.from_dict(asked) if asked else NO_LIMITS
         unfit = list(limits.problems(schema.features))
         problems += unfit
         limits = limits if unfit else limits.split(schema.features)

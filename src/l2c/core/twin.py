@@ -88,9 +88,9 @@ class Twin:
             return weights[:, 0], float(bias[0])
         return weights[:, 1] - weights[:, 0], float(bias[1] - bias[0])
 
-    def agrees(self, cells: Cells, proba: Probabilities) -> bool:
-        """Return whether the model's own answers for some rows are the twin's but for rounding."""
-        return self.off(cells, proba) <= self.close / 10
+    def agrees(self, foreseen: Probabilities, proba: Probabilities) -> bool:
+        """Return whether the model's own answers for some rows are what the twin foresaw, but for rounding."""
+        return float(np.abs(foreseen - proba).max(initial=0.0)) <= self.close / 10
 
     def off(self, cells: Cells, proba: Probabilities) -> float:
         """Return how far the twin's answers for some rows are from the model's own, at the most."""

@@ -280,7 +280,7 @@ class Draws:
         """Return how likely each feature is to be drawn; what can only stay as it is need not be."""
         layout = self.method.layout
         elsewhere = self.local[rows] > 0
-        np.put_along_axis(elsewhere, self.question.levels[rows] + layout.offsets, False, axis=1)
+        elsewhere[np.arange(len(rows))[:, None], self.question.levels[rows] + layout.offsets] = False
         return np.where(np.logical_or.reduceat(elsewhere, layout.offsets, axis=1), self.selection[rows], 0.0)
 
     def _dependences(self, law: ReferenceLaw, rows: np.ndarray, each: int | None = None) -> Dependences:

@@ -7,6 +7,7 @@ sorted list for all rows where they are not.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,7 @@ class Sieve:
         self.start[rows], self.slots[rows] = start, slots
 
 
+@lru_cache(maxsize=256)
 def random_words(features: int) -> UInt64[np.ndarray, " features"]:
     """Return a random odd word for each feature, the same ones always."""
     return scramble(np.arange(1, features + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) | np.uint64(1)

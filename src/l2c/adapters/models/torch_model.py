@@ -62,10 +62,12 @@ class TorchModel:
             for start in range(0, max(len(cells), 1), BLOCK):
                 some = cells[start : start + BLOCK]
                 self.inputs.encoder.fill(block, some)
-                block[len(some) :] = 0.0
+                if start:  # a new block is empty, and one that was used is not
+                    block[len(some) :] = 0.0
+                told = self._asked(matrix)[: len(some)]
                 # A module may give back a part of its input, which is about to hold other rows.
-                parts.append(self._asked(matrix).clone())
-            answer = self._probabilities(torch.cat(parts)[: len(cells)].double())
+                parts.append(told.clone() if start + BLOCK < len(cells) else told)
+            answer = self._probabilities((torch.cat(parts) if len(parts) > 1 else parts[0]).double())
         return checked(answer.numpy(), len(cells), len(self.classes))
 
     def _probabilities(self, answer: Any) -> Any:
