@@ -41,7 +41,9 @@ class Counted:
         return self.blackbox.proba(cells)
 
 
-def test_what_was_asked_is_not_asked_again_and_the_rest_is():
+@pytest.mark.parametrize("compiled", [True, False])
+def test_what_was_asked_is_not_asked_again_and_the_rest_is(compiled, monkeypatch):
+    monkeypatch.setattr("l2c.app.ahead.compiles", lambda: compiled)
     rows = np.array([[1.0, 2.0], [0.0, np.nan], [1.0, 2.0], [-1.0, 0.5]])
     model = Summing()
     remembering = Remembering(model)
@@ -55,6 +57,21 @@ def test_what_was_asked_is_not_asked_again_and_the_rest_is():
     assert model.asked == [3, 2]
     assert remembering.classes == (0, 1)
     assert remembering.threshold is None
+
+
+def test_rows_are_remembered_alike_whether_loops_are_compiled_or_not(monkeypatch):
+    generator = np.random.default_rng(0)
+    table, dictionary = Remembering(Summing()), Remembering(Summing())
+    for size in (3, 1, 200, 40, 0, 700):
+        rows = generator.integers(0, 4, (size, 4)).astype(float)
+        rows[rows == 3] = np.nan
+        told = []
+        for model, compiled in ((table, True), (dictionary, False)):
+            monkeypatch.setattr("l2c.app.ahead.compiles", lambda compiled=compiled: compiled)
+            told.append(model.proba(rows))
+        assert np.array_equal(*told, equal_nan=True)
+        assert np.array_equal(told[0], Summing().proba(rows), equal_nan=True)
+    assert table.blackbox.asked == dictionary.blackbox.asked
 
 
 REQUESTS = (

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from jaxtyping import Float64, Int16
+from jaxtyping import Float64, Int16, Int64, UInt64
 
 from l2c.core.blackbox import BlackBox, threshold_of
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.goal import Goal
 from l2c.core.method import Proposer, Question, Source
 from l2c.core.types import Cells, Label, Levels, Probabilities
@@ -28,15 +29,24 @@ SHARE, SPARE = 1.5, 32
 """Proposals asked ahead for each one of a first round, and beyond: some rows need more than others."""
 
 Goals = Callable[[Probabilities], Goal]
-"""From the model's answers for the rows as they are to what they should reach."""
+"""From the model's answers for the rows as they are, once or several times over, to what they should reach."""
+
+
+Words = UInt64[np.ndarray, "rows features"]
+"""Rows as the bits of their cells; the same number written otherwise is another row, which costs a question."""
 
 
 @dataclass(slots=True, eq=False)
 class Remembering:
-    """A black box that is not asked about a row again."""
+    """A black box that is not asked about a row again.
+
+    What is known is found by a table of places where loops are compiled, and by a dictionary where they are not.
+    """
 
     blackbox: BlackBox
-    known: dict[bytes, int] = field(default_factory=dict)
+    known: Words | None = None
+    table: Int64[np.ndarray, " slots"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    by_row: dict[bytes, int] = field(default_factory=dict)
     answers: Probabilities = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,13 +63,63 @@ class Remembering:
 
     def proba(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for each row."""
-        before = len(self.known)
-        places = np.array([self.known.setdefault(key, len(self.known)) for key in _keys(cells)], dtype=np.int64)
-        if len(self.known) > before:
-            _, first = np.unique(places, return_index=True)
-            new = first[places[first] >= before]
+        words = np.ascontiguousarray(cells).view(np.uint64)
+        places, new = (self._from_table if compiles() else self._from_dictionary)(words)
+        if len(new):
             self.answers = np.concatenate([self.answers, self.blackbox.proba(cells[new])])
         return self.answers[places]
+
+    def _from_table(self, words: Words) -> tuple[Int64[np.ndarray, " rows"], Int64[np.ndarray, " new"]]:
+        """Return where the answer for each row stands, and which rows are new, in the order of theirs to come."""
+        known = words[:0] if self.known is None else self.known
+        if len(self.table) < 2 * (len(known) + len(words)):
+            # At most half full, so that a place is found soon; twice that, so that it need not grow again at once.
+            self.table = np.full(1 << (4 * (len(known) + len(words))).bit_length(), -1)
+            looked_up(known, known[:0], self.table)
+        places, new = looked_up(words, known, self.table)
+        self.known = np.concatenate([known, words[new]]) if len(new) else known
+        return places, new
+
+    def _from_dictionary(self, words: Words) -> tuple[Int64[np.ndarray, " rows"], Int64[np.ndarray, " new"]]:
+        """Return what `_from_table` returns."""
+        data, width, before = words.tobytes(), words.shape[1] * words.itemsize, len(self.by_row)
+        keys = (data[start : start + width] for start in range(0, len(data), width))
+        places = np.array([self.by_row.setdefault(key, len(self.by_row)) for key in keys], dtype=np.int64)
+        _, first = np.unique(places, return_index=True)
+        return places, first[places[first] >= before]
+
+
+@Compiled
+def looked_up(
+    words: Words, known: Words, table: Int64[np.ndarray, " slots"]
+) -> tuple[Int64[np.ndarray, " rows"], Int64[np.ndarray, " new"]]:
+    """Return the place of each row among those that are known, and which rows are new: they follow, in their order.
+
+    Their places are put in the table, in a slot that the bits of a row decide; where it is taken, in the next.
+    """
+    places, new, count = np.empty(len(words), np.int64), np.empty(len(words), np.int64), 0
+    for n in range(len(words)):
+        key = np.uint64(0)
+        for i in range(words.shape[1]):
+            key = (key ^ words[n, i]) * np.uint64(0x9E3779B97F4A7C15)
+            key ^= key >> np.uint64(32)
+        slot = np.int64(key & np.uint64(len(table) - 1))
+        while True:
+            place = table[slot]
+            if place < 0:
+                place = len(known) + count
+                table[slot], new[count] = place, n
+                count += 1
+                break
+            same = True
+            for i in range(words.shape[1]):
+                other = known[place, i] if place < len(known) else words[new[place - len(known)], i]
+                same &= words[n, i] == other
+            if same:
+                break
+            slot = (slot + 1) & (len(table) - 1)
+        places[n] = place
+    return places, new[:count]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,27 +211,22 @@ def ask_ahead(
     others
         Whether a proposal gets a second chance with the other values of its levels.
     """
-    either = [np.repeat(np.eye(2)[None, label], rows, axis=0) for label in range(2)]
-    first = question(either[0], goals(either[0]))
-    asked = [first, first.answered(either[1], goals(either[1]))]
-    sources, everyone, nobody = [draws(one) for one in asked], np.arange(rows), np.zeros(rows, dtype=np.int64)
-    drawn = [source.propose(everyone, nobody, count) for source in sources]
-    cells = [
-        values
-        for source, levels in zip(sources, drawn, strict=True)
-        for values in decoded(source, everyone, levels, others=others)
-    ]
+    # Each row stands there twice, should the model put it in the first class or in the second.
+    either, twice = np.repeat(np.eye(2), rows, axis=0), np.tile(np.arange(rows), 2)
+    first = question(either[:rows], goals(either[:rows]))
+    asked = first.take(twice).answered(either, goals(either))
+    source = draws(asked)
+    levels = source.propose(np.arange(2 * rows), np.zeros(2 * rows, dtype=np.int64), count)
     model = Remembering(blackbox)
-    proba = model.proba(np.concatenate([first.cells, *cells]))[:rows]
-    found = first.answered(proba, goals(proba))
+    proba = model.proba(np.concatenate([first.cells, *decoded(source, np.arange(2 * rows), levels, others=others)]))
+    found = first.answered(proba[:rows], goals(proba[:rows]))
     # What is proposed hangs on what is desired, and on nothing else of the model's answer.
-    meant = (found.desired != first.desired).astype(np.int64)
-    local, selection, levels = (
-        np.stack(parts)[meant, everyone]
-        for parts in ([one.local for one in sources], [one.selection for one in sources], drawn)
-    )
-    source = replace(sources[0], question=found, local=local, selection=selection)
-    return Ahead(model, proba, found, Drawn(source, levels, model, others))
+    meant = np.arange(rows) + rows * (found.desired != asked.desired[:rows])
+    meant_source = replace(
+        source, question=found, streams=source.streams.take(meant), local=source.local[meant],
+        selection=source.selection[meant],
+    )  # fmt: skip
+    return Ahead(model, proba[:rows], found, Drawn(meant_source, levels[meant], model, others))
 
 
 def decoded(draws: Draws, rows: np.ndarray, levels: Levels, *, others: bool) -> list[Cells]:
@@ -184,9 +239,3 @@ def decoded(draws: Draws, rows: np.ndarray, levels: Levels, *, others: bool) -> 
 def as_many_as(first_round: int, most: int) -> int:
     """Return about how many proposals of a row to ask ahead, if it begins with so many and draws no more than that."""
     return min(math.ceil(SHARE * first_round) + SPARE, most)
-
-
-def _keys(cells: Cells) -> list[bytes]:
-    """Return each row as its bytes; the same number written otherwise is another key, which costs a question."""
-    data, width = np.ascontiguousarray(cells).tobytes(), cells.shape[1] * cells.itemsize
-    return [data[start : start + width] for start in range(0, len(data), width)]

@@ -451,13 +451,14 @@ class Explainer:
         one_by_one = self._twin is not None or self._also or policy is not None or request.privacy.intervals
         if one_by_one or len(self.blackbox.classes) != 2 or not 0 < len(cells) * (1 + 4 * count) <= MOST:
             return None
-        streams, limits = Streams.for_rows(cells, request.seed), request.limits(readable)
-        ease = ease_of(request.n, request.pool)
+        limits, ease = request.limits(readable), ease_of(request.n, request.pool)
         return ask_ahead(
             self.blackbox,
-            lambda question: counterer.proposer(question, streams, request.plausibility, ease),
+            lambda question: counterer.proposer(
+                question, Streams.for_rows(question.cells, request.seed), request.plausibility, ease
+            ),
             lambda proba, goal: self._question(cells, proba, goal, self.schema, limits),
-            lambda proba: request.goal(proba, readable, threshold_of(self.blackbox)),
+            lambda proba: request.goal(proba, np.resize(readable, len(proba)), threshold_of(self.blackbox)),
             len(cells),
             count,
             others=counterer.recipe.decode_again,
