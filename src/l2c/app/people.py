@@ -50,9 +50,10 @@ class People:
     @classmethod
     def read(cls, frame: Any, schema: Schema, expected: FrameShape | None = None) -> People:
         """Return the rows of a frame as they are; where it has the expected shape, that is theirs."""
-        reading, features = frames.read(frame, schema), frames.features_of(frame, schema)
+        sheet = frames.opened(frame)
+        reading, features = frames.read(sheet, schema), frames.features_of(sheet, schema)
         told = [(problem.row, problem.sentence) for problem in reading.problems]
-        shape, index = frames.shape_of(features, schema, expected), frames.index_of(frame)
+        shape, index = frames.shape_of(sheet, schema, expected), frames.index_of(sheet)
         return cls(reading.cells, reading.bad_rows, _by_row(told), features, shape, index)
 
     @classmethod

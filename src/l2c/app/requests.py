@@ -130,9 +130,11 @@ class Request:
 
     def goal(self, proba: Probabilities, readable: np.ndarray, threshold: float | None = None) -> Goal:
         """Return what each row that could be read should reach, given the model's answers for it as it is."""
-        accepted = Goal.of_classes(decide(proba, threshold), proba.shape[1]).accepted
-        accepted = ~accepted if self.wish.desired is None else np.repeat(_row(self.wish, proba), len(proba), axis=0)
-        low, high = (np.full(len(proba), np.nan) for _ in range(2))
+        if self.wish.desired is None:
+            accepted = decide(proba, threshold)[:, None] != np.arange(proba.shape[1])
+        else:
+            accepted = np.repeat(_row(self.wish, proba), len(proba), axis=0)
+        low, high = np.full(len(proba), np.nan), np.full(len(proba), np.nan)
         if self.wish.proba is not None:
             low[:], high[:] = self.wish.proba
         for place, row in enumerate(readable.tolist() if self.by_row else ()):

@@ -37,12 +37,6 @@ def unique_names(names: Sequence[Any]) -> list[str]:
     return [name for name in names if isinstance(name, str) and counts[name] == 1]
 
 
-def named_columns(frame: Any, kind: FrameKind, names: Sequence[Any]) -> dict[str, Any]:
-    """Return the native columns that have a name of their own, by it."""
-    own = set(unique_names(names))
-    return {name: column for name, column in zip(names, kind.columns(frame), strict=True) if name in own}
-
-
 def arrays(columns: Mapping[str, Any], kind: FrameKind, problems: list[str]) -> dict[str, pa.Array]:
     """Return native columns as Arrow arrays; one that cannot be used is left out and told in `problems`."""
     found = {}

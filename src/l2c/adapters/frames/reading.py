@@ -15,12 +15,11 @@ from l2c.adapters.frames.columns import (
     encoded,
     family,
     is_missing,
-    named_columns,
     naming_problems,
     numbers,
     size_problems,
 )
-from l2c.adapters.frames.kinds import library_of
+from l2c.adapters.frames.opened import opened
 from l2c.adapters.frames.stored import FrameKind, Numbers
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
@@ -95,16 +94,16 @@ def read(frame: Any, schema: Schema) -> Reading:
     >>> reading.problems[0].sentence
     "column 'job', row 1: 'nurs' is not a known level; did you mean 'nurse'?"
     """
-    kind = library_of(frame)
-    names = kind.names(frame)
-    problems = [*naming_problems(names), *_matching_problems(names, schema), *size_problems(frame)]
-    columns = {name: column for name, column in named_columns(frame, kind, names).items() if name in schema}
+    sheet = opened(frame)
+    kind, rows = sheet.kind, len(sheet.frame)
+    problems = [*naming_problems(sheet.names), *_matching_problems(sheet.names, schema), *size_problems(sheet.frame)]
+    columns = {name: column for name, column in sheet.named().items() if name in schema}
     plain = {name: _plain(kind, schema, name, column) for name, column in columns.items()}
     found = arrays({name: column for name, column in columns.items() if plain[name] is None}, kind, problems)
     problems += [problem for name, array in found.items() for problem in _type_problems(schema[name], array)]
     if problems:
         raise DataError(problems)
-    cells = np.empty((len(frame), len(schema.features)))
+    cells = np.empty((rows, len(schema.features)))
     for i, feature in enumerate(schema.features):
         if (values := plain[feature.name]) is None:
             array = found[feature.name]

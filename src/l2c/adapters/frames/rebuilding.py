@@ -12,6 +12,7 @@ import pandas as pd
 
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.frames.making import EXACT, level_column, level_places, make
+from l2c.adapters.frames.opened import opened
 from l2c.adapters.frames.reading import read
 from l2c.adapters.frames.shape import FrameShape, shape_of
 from l2c.adapters.frames.stored import Dtype, FrameKind, Part, Positions
@@ -96,11 +97,11 @@ def _gathered(
 
 def features_of(frame: Any, schema: Schema) -> Any:
     """Return the frame with the schema's columns only, in its own order."""
-    kind = library_of(frame)
-    names = [name for name in kind.names(frame) if name in schema]
-    if kind.name == "pandas":
-        return frame.copy(deep=not COPIES_ON_WRITE) if len(names) == frame.shape[1] else frame[names]
-    return nw.from_native(frame, eager_only=True).select(names).to_native()
+    sheet = opened(frame)
+    whole, names = sheet.frame, [name for name in sheet.names if name in schema]
+    if sheet.kind.name == "pandas":
+        return whole.copy(deep=not COPIES_ON_WRITE) if len(names) == len(sheet.names) else whole[names]
+    return nw.from_native(whole, eager_only=True).select(names).to_native()
 
 
 def height(frame: Any) -> int:
@@ -160,7 +161,8 @@ def index_of(frame: Any) -> list[Any] | None:
     >>> index_of(pd.DataFrame({"age": [30, 40]}, index=["ann", "bob"]))
     ['ann', 'bob']
     """
-    return library_of(frame).labels(frame)
+    sheet = opened(frame)
+    return sheet.kind.labels(sheet.frame)
 
 
 def decorate(frame: Any, before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[Any]]) -> Any:

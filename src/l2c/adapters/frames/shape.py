@@ -9,6 +9,7 @@ from typing import Any
 
 from l2c.adapters.frames.kinds import KINDS, library_of
 from l2c.adapters.frames.making import Making
+from l2c.adapters.frames.opened import opened
 from l2c.adapters.frames.stored import Dtype, FrameKind
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
@@ -94,8 +95,8 @@ def shape_of(frame: Any, schema: Schema, expected: FrameShape | None = None) -> 
 
     What was worked out for a shape serves again.
     """
-    kind = library_of(frame)
-    columns = zip(kind.names(frame), kind.columns(frame), strict=True)
+    sheet = opened(frame)
+    kind, columns = sheet.kind, zip(sheet.names, sheet.columns, strict=True)
     typed = tuple((name, kind.dtype_of(column)) for name, column in columns if name in schema)
     if expected is not None and (kind.name, typed) == (expected.kind, expected.columns) and schema is expected.schema:
         return expected
