@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import l2c
 from l2c.app.ahead import Remembering
 from l2c.core.types import Cells, Probabilities
-from loans import wide_desk, wide_rows
+from loans import WIDE, twisted, wide_desk, wide_rows
 
 
 @dataclass
@@ -32,12 +33,13 @@ class Counted:
 
     blackbox: object
     calls: int = 0
+    rows: int = 0
 
     def __getattr__(self, name):
         return getattr(self.blackbox, name)
 
     def proba(self, cells):
-        self.calls += 1
+        self.calls, self.rows = self.calls + 1, self.rows + len(cells)
         return self.blackbox.proba(cells)
 
 
@@ -102,6 +104,42 @@ def test_few_rows_get_the_answer_that_they_would_get_call_by_call(request_, monk
         assert ahead.blackbox.calls <= plain.blackbox.calls
         fewer += plain.blackbox.calls - ahead.blackbox.calls
     assert fewer > 0 or all(outcome.status == "already" for outcome in found.outcomes)
+
+
+@cache
+def foreseeing_desk():
+    """Return an explainer that has learned to foresee a model that is not seen into."""
+    return l2c.L2C(epochs=2, select="first").fit(wide_rows(200, 0), twisted, WIDE)
+
+
+@pytest.mark.parametrize("sure", [0.0, 0.5, np.inf])
+def test_a_guess_of_what_a_row_is_changes_what_is_asked_and_no_answer(sure, monkeypatch):
+    monkeypatch.setattr("l2c.app.ahead.SURE", sure)
+    calls = []
+    for place in range(12):
+        rows = wide_rows(12, 5)[place : place + 1]
+        ahead, plain = (replace(foreseeing_desk(), blackbox=Counted(foreseeing_desk().blackbox)) for _ in range(2))
+        found = ahead.explain(rows, 3, reasons=False)
+        with monkeypatch.context() as patch:
+            patch.setattr("l2c.app.explainer.MOST", 0)
+            expected = plain.explain(rows, 3, reasons=False)
+        assert found.to_frame().equals(expected.to_frame())
+        assert found.outcomes == expected.outcomes
+        calls.append(ahead.blackbox.calls)
+    # Some guesses are wrong, and most are right.
+    assert np.median(calls) == 1
+    assert max(calls) > 1 or sure
+
+
+def test_where_it_is_clear_what_a_row_is_half_as_much_is_asked_ahead(monkeypatch):
+    rows, asked = wide_rows(12, 5), []
+    for sure in (0.0, np.inf):
+        monkeypatch.setattr("l2c.app.ahead.SURE", sure)
+        counted = Counted(foreseeing_desk().blackbox)
+        for place in range(12):
+            replace(foreseeing_desk(), blackbox=counted).explain(rows[place : place + 1], 3, reasons=False)
+        asked.append(counted.rows)
+    assert asked[0] < 0.75 * asked[1]
 
 
 def test_a_threshold_decides_what_is_asked_ahead():

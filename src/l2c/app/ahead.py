@@ -1,8 +1,9 @@
 """A model asked ahead: a few rows and their first proposals in one question, before it is known what the rows are.
 
 A call of a model that cannot be seen into costs as much as hundreds of rows. So where rows are few, what would be
-proposed under either outcome goes into the call that asks for the rows' own, and is then found among what is known.
-Nothing else changes: the same proposals are judged in the same order.
+proposed under either outcome goes into the call that asks for the rows' own, and is then found among what is known;
+where it is foreseen clearly what a row is, under the outcome that it then lacks. Nothing else changes: the same
+proposals are judged in the same order.
 """
 
 from __future__ import annotations
@@ -17,13 +18,19 @@ from jaxtyping import Float64, Int16, Int64, UInt64
 from l2c.core.blackbox import BlackBox, threshold_of
 from l2c.core.compiled import Compiled, compiles
 from l2c.core.goal import Goal
+from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question, Source
 from l2c.core.types import Cells, Label, Levels, Probabilities
 from l2c.engine.decode import decode_levels
+from l2c.engine.foresight import Gains
 from l2c.engine.propose import Draws
 
 MOST = 4096
 """Rows that are asked ahead at the most: beyond that, a call more costs less than what would be asked in vain."""
+
+SURE = 2.0
+"""How clear, in log-odds, a row's class must be to ask ahead for the other outcome alone: should it be another, that is
+a call more."""
 
 SHARE, SPARE = 1.5, 32
 """Proposals asked ahead for each one of a first round, and beyond: some rows need more than others."""
@@ -192,7 +199,9 @@ class Ahead:
 
 def ask_ahead(
     blackbox: BlackBox,
-    draws: Callable[[Question], Draws],
+    layout: Layout,
+    draws: Callable[[Question, Gains | None], Draws],
+    foresee: Callable[[Question], Gains | None],
     question: Callable[[Probabilities, Goal], Question],
     goals: Goals,
     rows: int,
@@ -204,29 +213,73 @@ def ask_ahead(
 
     Parameters
     ----------
-    draws, question, goals
-        From a question to its proposals, from answers and goals to a question, and from answers to goals.
+    draws, foresee, question, goals
+        From a question and what is foreseen of the model for it to its proposals; from a question to that; from answers
+        and goals to a question; and from answers to goals.
     rows, count
         How many rows there are, and about how many proposals of each to ask.
     others
         Whether a proposal gets a second chance with the other values of its levels.
     """
-    # Each row stands there twice, should the model put it in the first class or in the second.
-    either, twice = np.repeat(np.eye(2), rows, axis=0), np.tile(np.arange(rows), 2)
-    first = question(either[:rows], goals(either[:rows]))
-    asked = first.take(twice).answered(either, goals(either))
-    source = draws(asked)
-    levels = source.propose(np.arange(2 * rows), np.zeros(2 * rows, dtype=np.int64), count)
-    model = Remembering(blackbox)
-    proba = model.proba(np.concatenate([first.cells, *decoded(source, np.arange(2 * rows), levels, others=others)]))
-    found = first.answered(proba[:rows], goals(proba[:rows]))
+    everyone, model = np.arange(rows), Remembering(blackbox)
+    none = _certain(np.zeros(rows, dtype=np.int64))
+    first = question(none, goals(none))
+    told = foresee(first)
+    guessed = _guessed(layout, first, told)
+
+    def proposed(asked: Question) -> tuple[Draws, Levels, list[Cells]]:
+        times = len(asked) // rows
+        source, each = draws(asked, _turned(told, first, asked, times)), np.arange(len(asked))
+        levels = source.propose(each, np.zeros(len(asked), dtype=np.int64), count)
+        return source, levels, decoded(source, each, levels, others=others)
+
+    if guessed is None:
+        # Each row stands there twice, should the model put it in the first class or in the second.
+        either = _certain(np.repeat(np.arange(2), rows))
+        asked = first.take(np.tile(everyone, 2)).answered(either, goals(either))
+    else:
+        asked = first.answered(guessed, goals(guessed))
+    source, levels, values = proposed(asked)
+    proba = model.proba(np.concatenate([first.cells, *values]))[:rows]
+    found = first.answered(proba, goals(proba))
     # What is proposed hangs on what is desired, and on nothing else of the model's answer.
-    meant = np.arange(rows) + rows * (found.desired != asked.desired[:rows])
-    meant_source = replace(
+    wrong, meant = found.desired != asked.desired[:rows], everyone
+    if guessed is None:
+        meant = everyone + rows * wrong
+    elif wrong.any():
+        source, levels, values = proposed(found)
+        model.proba(np.concatenate(values))
+    source = replace(
         source, question=found, streams=source.streams.take(meant), local=source.local[meant],
         selection=source.selection[meant],
     )  # fmt: skip
-    return Ahead(model, proba[:rows], found, Drawn(meant_source, levels[meant], model, others))
+    return Ahead(model, proba, found, Drawn(source, levels[meant], model, others))
+
+
+def _certain(classes: Int64[np.ndarray, " rows"]) -> Probabilities:
+    """Return the answers of a model of two classes that is sure of these."""
+    return np.eye(2)[classes]
+
+
+def _guessed(layout: Layout, question: Question, told: Gains | None) -> Probabilities | None:
+    """Return what the model should answer for the rows as they are; None if that is not clear for all of them."""
+    if told is None:
+        return None
+    gains, start = told
+    own = gains[np.arange(len(question))[:, None], question.levels + layout.offsets]
+    lead = start + own.sum(axis=1)
+    if (np.abs(lead) < SURE).any():
+        return None
+    return _certain(np.where(lead > 0, question.desired, 1 - question.desired))
+
+
+def _turned(told: Gains | None, first: Question, asked: Question, times: int) -> Gains | None:
+    """Return what was foreseen for rows as it is for the same ones, some times over, that may want the other class."""
+    if told is None:
+        return None
+    sign = np.where(np.tile(first.desired, times) == asked.desired, 1.0, -1.0)
+    gains, start = told
+    return np.tile(gains, (times, 1)) * sign[:, None], np.tile(start, times) * sign
 
 
 def decoded(draws: Draws, rows: np.ndarray, levels: Levels, *, others: bool) -> list[Cells]:

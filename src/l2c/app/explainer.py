@@ -454,11 +454,13 @@ class Explainer:
         limits, ease = request.limits(readable), ease_of(request.n, request.pool)
         return ask_ahead(
             self.blackbox,
-            lambda question: counterer.proposer(
-                question, Streams.for_rows(question.cells, request.seed), request.plausibility, ease
+            self.layout,
+            lambda question, foreseen: counterer.proposer(
+                question, Streams.for_rows(question.cells, request.seed), request.plausibility, ease, foreseen
             ),
+            counterer.foresee,
             lambda proba, goal: self._question(cells, proba, goal, self.schema, limits),
-            lambda proba: request.goal(proba, np.resize(readable, len(proba)), threshold_of(self.blackbox)),
+            lambda proba: request.goal(proba, readable, threshold_of(self.blackbox)),
             len(cells),
             count,
             others=counterer.recipe.decode_again,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import cycle
 from typing import Any, get_args
 
 import numpy as np
@@ -129,7 +130,10 @@ class Request:
         return [tuple(limits for limits in (standing, self.wish.limits, row) if limits) for row in own]
 
     def goal(self, proba: Probabilities, readable: np.ndarray, threshold: float | None = None) -> Goal:
-        """Return what each row that could be read should reach, given the model's answers for it as it is."""
+        """Return what each row that could be read should reach, given the model's answers for it as it is.
+
+        They may be given for all rows several times over.
+        """
         if self.wish.desired is None:
             accepted = decide(proba, threshold)[:, None] != np.arange(proba.shape[1])
         else:
@@ -137,7 +141,7 @@ class Request:
         low, high = np.full(len(proba), np.nan), np.full(len(proba), np.nan)
         if self.wish.proba is not None:
             low[:], high[:] = self.wish.proba
-        for place, row in enumerate(readable.tolist() if self.by_row else ()):
+        for place, row in zip(range(len(proba) if self.by_row else 0), cycle(readable.tolist()), strict=False):
             wish = self.by_row.get(row)
             if wish is None:
                 continue
