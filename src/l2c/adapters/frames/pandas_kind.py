@@ -125,13 +125,15 @@ class PandasKind:
         return _Joined(tuple(columns), texts, pa.concat_arrays(arrays) if arrays else None, starts[:, None])
 
     def gather_joined(self, joined: _Joined, index: Int64[np.ndarray, "columns rows"]) -> list[Any]:
-        columns, rows, found = joined.columns, index.shape[1], dict[int, Any]()
-        if joined.texts and rows <= FEW:
-            taken = joined.array.take(pa.array((index[joined.texts] + joined.starts).ravel()))
-            for start, place in enumerate(joined.texts):
-                found[place] = _alike(columns[place], taken.slice(start * rows, rows))
+        columns, rows = joined.columns, index.shape[1]
+        if not joined.texts or rows > FEW:
+            return [self.gather(column, None, places) for column, places in zip(columns, index, strict=True)]
+        taken = joined.array.take(pa.array((index[joined.texts] + joined.starts).ravel()))
+        starts = {place: start * rows for start, place in enumerate(joined.texts)}
         return [
-            found[place] if place in found else self.gather(column, None, index[place])
+            _alike(column, taken.slice(starts[place], rows))
+            if place in starts
+            else self.gather(column, None, index[place])
             for place, column in enumerate(columns)
         ]
 
