@@ -58,7 +58,7 @@ def figures(known: Case, select: str, dial: float, asked: Asked) -> dict[str, An
     judged, again = released.tries + len(rows), len(released.row)
     # Any rows take the model as long: the released ones, over and over.
     many = np.resize(released.cells, (judged + again * known.seen, released.cells.shape[1]))
-    time, floor = taken_in_turn(ours, known.alone(many), repeats=5 * asked.repeats)
+    time, floor = taken_in_turn((ours, known.alone(many)), 5 * asked.repeats)
     found = explainer.explain(rows, N, select=select, plausibility=dial, reasons=False)
     into = taken(lambda: People.read(rows, explainer.schema), asked.repeats)
     out = taken(lambda: replace(found, _built=None).to_frame(), asked.repeats)

@@ -8,7 +8,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -49,27 +49,25 @@ class Taken:
     wall: float
 
 
-def taken(work: Callable[[], object], repeats: int = 5, *, warm: bool = False) -> Taken:
+def taken(work: Callable[[], object], repeats: int = 5) -> Taken:
     """Return how long some work takes once it is warm."""
-    if not warm:
-        work()
-    cpu, wall = [], []
-    for _ in range(repeats):
-        start, clock = time.process_time(), time.perf_counter()
-        work()
-        cpu.append(time.process_time() - start)
-        wall.append(time.perf_counter() - clock)
-    return Taken(median(cpu), median(wall))
+    return taken_in_turn((work,), repeats)[0]
 
 
-def taken_in_turn(*works: Callable[[], object], repeats: int = 5) -> list[Taken]:
-    """Return how long some works take once they are warm, done in turn: what slows the machine slows all of them."""
+def taken_in_turn(works: Sequence[Callable[[], object]], repeats: int) -> list[Taken]:
+    """Return how long each of several works takes once it is warm, one after the other again and again.
+
+    What slows the machine for a while then slows all of them, and their differences hold.
+    """
     for work in works:
         work()
-    seconds = [[taken(work, 1, warm=True) for work in works] for _ in range(repeats)]
-    return [
-        Taken(median(one.cpu for one in each), median(one.wall for one in each)) for each in zip(*seconds, strict=True)
-    ]
+    seconds: list[list[tuple[float, float]]] = [[] for _ in works]
+    for _ in range(repeats):
+        for work, each in zip(works, seconds, strict=True):
+            start, clock = time.process_time(), time.perf_counter()
+            work()
+            each.append((time.process_time() - start, time.perf_counter() - clock))
+    return [Taken(median(cpu for cpu, _ in each), median(wall for _, wall in each)) for each in seconds]
 
 
 def machine() -> dict[str, Any]:

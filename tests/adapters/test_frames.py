@@ -794,7 +794,7 @@ def test_a_frame_holds_what_is_built_if_its_types_are_those_that_are_built(chang
     schema = Schema((AGE, PAY, JOB))
     frame = change(rows)
     cells = strict(read(frame, schema))
-    assert frames.holds_what_is_built(frame, shape_of(rows, schema), cells) == same
+    assert frames.holds_what_is_built(frame, shape_of(frame, schema), shape_of(rows, schema), cells) == same
     if same:
         assert_same(shape_of(rows, schema).build(cells), frame[list(rows.columns)])
 
@@ -803,7 +803,8 @@ def test_an_object_column_holds_what_is_built_if_it_holds_texts_alone() -> None:
     texts, numbers = pd.DataFrame({"job": ["nurse"]}, dtype=object), pd.DataFrame({"grade": [1.0]}, dtype=object)
     for rows, feature, same in ((texts, JOB, True), (numbers, GRADE, False)):
         schema = Schema((feature,))
-        assert frames.holds_what_is_built(rows, shape_of(rows, schema), np.zeros((1, 1))) == same
+        shape = shape_of(rows, schema)
+        assert frames.holds_what_is_built(rows, shape, shape, np.zeros((1, 1))) == same
 
 
 # Files

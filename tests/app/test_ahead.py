@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import l2c
 from l2c.app.ahead import Remembering
 from l2c.core.types import Cells, Probabilities
-from loans import wide_desk, wide_rows
+from loans import WIDE, twisted, wide_desk, wide_rows
 
 
 @dataclass
@@ -32,16 +33,19 @@ class Counted:
 
     blackbox: object
     calls: int = 0
+    rows: int = 0
 
     def __getattr__(self, name):
         return getattr(self.blackbox, name)
 
     def proba(self, cells):
-        self.calls += 1
+        self.calls, self.rows = self.calls + 1, self.rows + len(cells)
         return self.blackbox.proba(cells)
 
 
-def test_what_was_asked_is_not_asked_again_and_the_rest_is():
+@pytest.mark.parametrize("compiled", [True, False])
+def test_what_was_asked_is_not_asked_again_and_the_rest_is(compiled, monkeypatch):
+    monkeypatch.setattr("l2c.app.ahead.compiles", lambda: compiled)
     rows = np.array([[1.0, 2.0], [0.0, np.nan], [1.0, 2.0], [-1.0, 0.5]])
     model = Summing()
     remembering = Remembering(model)
@@ -55,6 +59,21 @@ def test_what_was_asked_is_not_asked_again_and_the_rest_is():
     assert model.asked == [3, 2]
     assert remembering.classes == (0, 1)
     assert remembering.threshold is None
+
+
+def test_rows_are_remembered_alike_whether_loops_are_compiled_or_not(monkeypatch):
+    generator = np.random.default_rng(0)
+    table, dictionary = Remembering(Summing()), Remembering(Summing())
+    for size in (3, 1, 200, 40, 0, 700):
+        rows = generator.integers(0, 4, (size, 4)).astype(float)
+        rows[rows == 3] = np.nan
+        told = []
+        for model, compiled in ((table, True), (dictionary, False)):
+            monkeypatch.setattr("l2c.app.ahead.compiles", lambda compiled=compiled: compiled)
+            told.append(model.proba(rows))
+        assert np.array_equal(*told, equal_nan=True)
+        assert np.array_equal(told[0], Summing().proba(rows), equal_nan=True)
+    assert table.blackbox.asked == dictionary.blackbox.asked
 
 
 REQUESTS = (
@@ -85,6 +104,42 @@ def test_few_rows_get_the_answer_that_they_would_get_call_by_call(request_, monk
         assert ahead.blackbox.calls <= plain.blackbox.calls
         fewer += plain.blackbox.calls - ahead.blackbox.calls
     assert fewer > 0 or all(outcome.status == "already" for outcome in found.outcomes)
+
+
+@cache
+def foreseeing_desk():
+    """Return an explainer that has learned to foresee a model that is not seen into."""
+    return l2c.L2C(epochs=2, select="first").fit(wide_rows(200, 0), twisted, WIDE)
+
+
+@pytest.mark.parametrize("sure", [0.0, 0.5, np.inf])
+def test_a_guess_of_what_a_row_is_changes_what_is_asked_and_no_answer(sure, monkeypatch):
+    monkeypatch.setattr("l2c.app.ahead.SURE", sure)
+    calls = []
+    for place in range(12):
+        rows = wide_rows(12, 5)[place : place + 1]
+        ahead, plain = (replace(foreseeing_desk(), blackbox=Counted(foreseeing_desk().blackbox)) for _ in range(2))
+        found = ahead.explain(rows, 3, reasons=False)
+        with monkeypatch.context() as patch:
+            patch.setattr("l2c.app.explainer.MOST", 0)
+            expected = plain.explain(rows, 3, reasons=False)
+        assert found.to_frame().equals(expected.to_frame())
+        assert found.outcomes == expected.outcomes
+        calls.append(ahead.blackbox.calls)
+    # Some guesses are wrong, and most are right.
+    assert np.median(calls) == 1
+    assert max(calls) > 1 or sure
+
+
+def test_where_it_is_clear_what_a_row_is_half_as_much_is_asked_ahead(monkeypatch):
+    rows, asked = wide_rows(12, 5), []
+    for sure in (0.0, np.inf):
+        monkeypatch.setattr("l2c.app.ahead.SURE", sure)
+        counted = Counted(foreseeing_desk().blackbox)
+        for place in range(12):
+            replace(foreseeing_desk(), blackbox=counted).explain(rows[place : place + 1], 3, reasons=False)
+        asked.append(counted.rows)
+    assert asked[0] < 0.75 * asked[1]
 
 
 def test_a_threshold_decides_what_is_asked_ahead():

@@ -78,8 +78,7 @@ def test_rows_and_levels_have_fingerprints_of_their_own():
 
 @pytest.mark.parametrize(("features", "fit"), [(3, True), (32, True), (33, False)])
 def test_levels_stand_side_by_side_in_fingerprints_as_far_as_they_fit_in(features, fit):
-    sizes, rng = np.full(features, 3), np.random.default_rng(0)
-    words, shifts = words_for(sizes)
+    rng, (words, shifts) = np.random.default_rng(0), words_for((3,) * features)
     assert (shifts >= 0).all() == fit
     assert (np.uint64(1) << shifts.astype(np.uint64) == words).all() if fit else (shifts == -1).all()
     levels = np.unique(rng.integers(0, 3, (2000, features)).astype(np.int16), axis=0)

@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 from l2c.adapters import frames
 from l2c.adapters.frames import FrameShape
 from l2c.adapters.frames.columns import decoded, family
-from l2c.adapters.frames.stored import whole
+from l2c.adapters.frames.kinds import library_of
+from l2c.adapters.frames.stored import FrameKind, whole
 from l2c.adapters.frames.storing import from_arrow, to_arrow
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.seals import seal, sha256, unseal
@@ -54,16 +55,19 @@ class Record:
 
 def long_frame(features: Any, released: Released, index: Sequence[object] | None) -> Any:
     """Return the counterfactuals' features with their row, rank, the input's label, the model's answer, the cost."""
-    return frames.decorate(features, *beside(released, index))
+    return frames.decorate(features, *beside(library_of(features), released, index))
 
 
-def beside(released: Released, index: Sequence[object] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+def beside(
+    kind: FrameKind, released: Released, index: Sequence[object] | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the columns that stand before and behind the features of counterfactuals."""
     before: dict[str, Any] = {"row": released.row, "rank": released.rank}
     if index is not None:
         before["index"] = [index[row] for row in released.row.tolist()]
     if released.measured is None:
-        labels = _labels(released.classes, released.predicted)
+        known = (released.predicted >= 0).all()
+        labels = (kind.coded if known else _labels)(released.classes, released.predicted)
         after: dict[str, Any] = {"prediction": labels, "probability": released.chance, "cost": released.cost}
     else:
         after = {"prediction": released.measured.after, "cost": released.cost}

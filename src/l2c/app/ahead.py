@@ -1,8 +1,9 @@
 """A model asked ahead: a few rows and their first proposals in one question, before it is known what the rows are.
 
 A call of a model that cannot be seen into costs as much as hundreds of rows. So where rows are few, what would be
-proposed under either outcome goes into the call that asks for the rows' own, and is then found among what is known.
-Nothing else changes: the same proposals are judged in the same order.
+proposed under either outcome goes into the call that asks for the rows' own, and is then found among what is known;
+where it is foreseen clearly what a row is, under the outcome that it then lacks. Nothing else changes: the same
+proposals are judged in the same order.
 """
 
 from __future__ import annotations
@@ -12,31 +13,47 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from jaxtyping import Float64, Int16
+from jaxtyping import Float64, Int16, Int64, UInt64
 
 from l2c.core.blackbox import BlackBox, threshold_of
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.goal import Goal
+from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question, Source
 from l2c.core.types import Cells, Label, Levels, Probabilities
 from l2c.engine.decode import decode_levels
+from l2c.engine.foresight import Gains
 from l2c.engine.propose import Draws
 
 MOST = 4096
 """Rows that are asked ahead at the most: beyond that, a call more costs less than what would be asked in vain."""
 
+SURE = 2.0
+"""How clear, in log-odds, a row's class must be to ask ahead for the other outcome alone: should it be another, that is
+a call more."""
+
 SHARE, SPARE = 1.5, 32
 """Proposals asked ahead for each one of a first round, and beyond: some rows need more than others."""
 
 Goals = Callable[[Probabilities], Goal]
-"""From the model's answers for the rows as they are to what they should reach."""
+"""From the model's answers for the rows as they are, once or several times over, to what they should reach."""
+
+
+Words = UInt64[np.ndarray, "rows features"]
+"""Rows as the bits of their cells; the same number written otherwise is another row, which costs a question."""
 
 
 @dataclass(slots=True, eq=False)
 class Remembering:
-    """A black box that is not asked about a row again."""
+    """A black box that is not asked about a row again.
+
+    What is known is found by a table of places where loops are compiled, and by a dictionary where they are not.
+    """
 
     blackbox: BlackBox
-    known: dict[bytes, int] = field(default_factory=dict)
+    known: Words | None = None
+    table: Int64[np.ndarray, " slots"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    by_row: dict[bytes, int] = field(default_factory=dict)
     answers: Probabilities = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,13 +70,63 @@ class Remembering:
 
     def proba(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for each row."""
-        before = len(self.known)
-        places = np.array([self.known.setdefault(key, len(self.known)) for key in _keys(cells)], dtype=np.int64)
-        if len(self.known) > before:
-            _, first = np.unique(places, return_index=True)
-            new = first[places[first] >= before]
+        words = np.ascontiguousarray(cells).view(np.uint64)
+        places, new = (self._from_table if compiles() else self._from_dictionary)(words)
+        if len(new):
             self.answers = np.concatenate([self.answers, self.blackbox.proba(cells[new])])
         return self.answers[places]
+
+    def _from_table(self, words: Words) -> tuple[Int64[np.ndarray, " rows"], Int64[np.ndarray, " new"]]:
+        """Return where the answer for each row stands, and which rows are new, in the order of theirs to come."""
+        known = words[:0] if self.known is None else self.known
+        if len(self.table) < 2 * (len(known) + len(words)):
+            # At most half full, so that a place is found soon; twice that, so that it need not grow again at once.
+            self.table = np.full(1 << (4 * (len(known) + len(words))).bit_length(), -1)
+            looked_up(known, known[:0], self.table)
+        places, new = looked_up(words, known, self.table)
+        self.known = np.concatenate([known, words[new]]) if len(new) else known
+        return places, new
+
+    def _from_dictionary(self, words: Words) -> tuple[Int64[np.ndarray, " rows"], Int64[np.ndarray, " new"]]:
+        """Return what `_from_table` returns."""
+        data, width, before = words.tobytes(), words.shape[1] * words.itemsize, len(self.by_row)
+        keys = (data[start : start + width] for start in range(0, len(data), width))
+        places = np.array([self.by_row.setdefault(key, len(self.by_row)) for key in keys], dtype=np.int64)
+        _, first = np.unique(places, return_index=True)
+        return places, first[places[first] >= before]
+
+
+@Compiled
+def looked_up(
+    words: Words, known: Words, table: Int64[np.ndarray, " slots"]
+) -> tuple[Int64[np.ndarray, " rows"], Int64[np.ndarray, " new"]]:
+    """Return the place of each row among those that are known, and which rows are new: they follow, in their order.
+
+    Their places are put in the table, in a slot that the bits of a row decide; where it is taken, in the next.
+    """
+    places, new, count = np.empty(len(words), np.int64), np.empty(len(words), np.int64), 0
+    for n in range(len(words)):
+        key = np.uint64(0)
+        for i in range(words.shape[1]):
+            key = (key ^ words[n, i]) * np.uint64(0x9E3779B97F4A7C15)
+            key ^= key >> np.uint64(32)
+        slot = np.int64(key & np.uint64(len(table) - 1))
+        while True:
+            place = table[slot]
+            if place < 0:
+                place = len(known) + count
+                table[slot], new[count] = place, n
+                count += 1
+                break
+            same = True
+            for i in range(words.shape[1]):
+                other = known[place, i] if place < len(known) else words[new[place - len(known)], i]
+                same &= words[n, i] == other
+            if same:
+                break
+            slot = (slot + 1) & (len(table) - 1)
+        places[n] = place
+    return places, new[:count]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +199,9 @@ class Ahead:
 
 def ask_ahead(
     blackbox: BlackBox,
-    draws: Callable[[Question], Draws],
+    layout: Layout,
+    draws: Callable[[Question, Gains | None], Draws],
+    foresee: Callable[[Question], Gains | None],
     question: Callable[[Probabilities, Goal], Question],
     goals: Goals,
     rows: int,
@@ -144,34 +213,73 @@ def ask_ahead(
 
     Parameters
     ----------
-    draws, question, goals
-        From a question to its proposals, from answers and goals to a question, and from answers to goals.
+    draws, foresee, question, goals
+        From a question and what is foreseen of the model for it to its proposals; from a question to that; from answers
+        and goals to a question; and from answers to goals.
     rows, count
         How many rows there are, and about how many proposals of each to ask.
     others
         Whether a proposal gets a second chance with the other values of its levels.
     """
-    either = [np.repeat(np.eye(2)[None, label], rows, axis=0) for label in range(2)]
-    first = question(either[0], goals(either[0]))
-    asked = [first, first.answered(either[1], goals(either[1]))]
-    sources, everyone, nobody = [draws(one) for one in asked], np.arange(rows), np.zeros(rows, dtype=np.int64)
-    drawn = [source.propose(everyone, nobody, count) for source in sources]
-    cells = [
-        values
-        for source, levels in zip(sources, drawn, strict=True)
-        for values in decoded(source, everyone, levels, others=others)
-    ]
-    model = Remembering(blackbox)
-    proba = model.proba(np.concatenate([first.cells, *cells]))[:rows]
+    everyone, model = np.arange(rows), Remembering(blackbox)
+    none = _certain(np.zeros(rows, dtype=np.int64))
+    first = question(none, goals(none))
+    told = foresee(first)
+    guessed = _guessed(layout, first, told)
+
+    def proposed(asked: Question) -> tuple[Draws, Levels, list[Cells]]:
+        times = len(asked) // rows
+        source, each = draws(asked, _turned(told, first, asked, times)), np.arange(len(asked))
+        levels = source.propose(each, np.zeros(len(asked), dtype=np.int64), count)
+        return source, levels, decoded(source, each, levels, others=others)
+
+    if guessed is None:
+        # Each row stands there twice, should the model put it in the first class or in the second.
+        either = _certain(np.repeat(np.arange(2), rows))
+        asked = first.take(np.tile(everyone, 2)).answered(either, goals(either))
+    else:
+        asked = first.answered(guessed, goals(guessed))
+    source, levels, values = proposed(asked)
+    proba = model.proba(np.concatenate([first.cells, *values]))[:rows]
     found = first.answered(proba, goals(proba))
     # What is proposed hangs on what is desired, and on nothing else of the model's answer.
-    meant = (found.desired != first.desired).astype(np.int64)
-    local, selection, levels = (
-        np.stack(parts)[meant, everyone]
-        for parts in ([one.local for one in sources], [one.selection for one in sources], drawn)
-    )
-    source = replace(sources[0], question=found, local=local, selection=selection)
-    return Ahead(model, proba, found, Drawn(source, levels, model, others))
+    wrong, meant = found.desired != asked.desired[:rows], everyone
+    if guessed is None:
+        meant = everyone + rows * wrong
+    elif wrong.any():
+        source, levels, values = proposed(found)
+        model.proba(np.concatenate(values))
+    source = replace(
+        source, question=found, streams=source.streams.take(meant), local=source.local[meant],
+        selection=source.selection[meant],
+    )  # fmt: skip
+    return Ahead(model, proba, found, Drawn(source, levels[meant], model, others))
+
+
+def _certain(classes: Int64[np.ndarray, " rows"]) -> Probabilities:
+    """Return the answers of a model of two classes that is sure of these."""
+    return np.eye(2)[classes]
+
+
+def _guessed(layout: Layout, question: Question, told: Gains | None) -> Probabilities | None:
+    """Return what the model should answer for the rows as they are; None if that is not clear for all of them."""
+    if told is None:
+        return None
+    gains, start = told
+    own = gains[np.arange(len(question))[:, None], question.levels + layout.offsets]
+    lead = start + own.sum(axis=1)
+    if (np.abs(lead) < SURE).any():
+        return None
+    return _certain(np.where(lead > 0, question.desired, 1 - question.desired))
+
+
+def _turned(told: Gains | None, first: Question, asked: Question, times: int) -> Gains | None:
+    """Return what was foreseen for rows as it is for the same ones, some times over, that may want the other class."""
+    if told is None:
+        return None
+    sign = np.where(np.tile(first.desired, times) == asked.desired, 1.0, -1.0)
+    gains, start = told
+    return np.tile(gains, (times, 1)) * sign[:, None], np.tile(start, times) * sign
 
 
 def decoded(draws: Draws, rows: np.ndarray, levels: Levels, *, others: bool) -> list[Cells]:
@@ -184,9 +292,3 @@ def decoded(draws: Draws, rows: np.ndarray, levels: Levels, *, others: bool) -> 
 def as_many_as(first_round: int, most: int) -> int:
     """Return about how many proposals of a row to ask ahead, if it begins with so many and draws no more than that."""
     return min(math.ceil(SHARE * first_round) + SPARE, most)
-
-
-def _keys(cells: Cells) -> list[bytes]:
-    """Return each row as its bytes; the same number written otherwise is another key, which costs a question."""
-    data, width = np.ascontiguousarray(cells).tobytes(), cells.shape[1] * cells.itemsize
-    return [data[start : start + width] for start in range(0, len(data), width)]

@@ -475,7 +475,9 @@ def _labels(frame: Any, name: str) -> list[Label | None]:
 
 def _array(frame: Any, name: str) -> Any:
     problems: list[str] = []
-    found = arrays(frame, library_of(frame), [name], problems)
+    kind = library_of(frame)
+    columns = dict(zip(kind.names(frame), kind.columns(frame), strict=True))
+    found = arrays({name: columns[name]}, kind, problems)
     if problems:
         raise DataError(problems)
     return found[name]

@@ -198,8 +198,9 @@ class Explainer:
         def found(asked: Explainer) -> tuple[Explanations, bool]:
             foreseen = asked._foreseen(people, request)
             released = asked._whole(people, request, policy, aimed, progress, foreseen)
-            unjudged = Explanations(released, people.features, people.index, asked.bundle.mark, notes, aimed)
-            return asked._confirmed(unjudged, people, policy, ask_rows=foreseen is not None)
+            told = (released, people.features, people.index, asked.bundle.mark, notes, aimed, people.shape)
+            unjudged = Explanations(*told)
+            return asked._confirmed(unjudged, people, policy, foreseen)
 
         explanations, misled = found(asked)
         if misled:
@@ -220,7 +221,9 @@ class Explainer:
         if not np.isnan(goal.low).all():
             return None
         apart = np.diff(np.sort(proba, axis=1), axis=1).min(axis=1) >= close
-        decided = goal.clear(proba, close) & replace(goal, margin=0.0).clear(proba, close)
+        decided = goal.clear(proba, close)
+        if goal.margin:
+            decided &= replace(goal, margin=0.0).clear(proba, close)
         return proba if (apart & decided).all() else None
 
     def _whole(
@@ -241,31 +244,30 @@ class Explainer:
         return with_unreadable(released, readable, people.sentences, len(people.cells))
 
     def _confirmed(
-        self, found: Explanations, people: People, policy: Policy | None, *, ask_rows: bool
+        self, found: Explanations, people: People, policy: Policy | None, foreseen: Probabilities | None
     ) -> tuple[Explanations, bool]:
         """Return what the model, asked about the very frame that is released, does not take back.
 
         And whether a twin of the model foresaw something else than the model says. What the model itself judged already
         on such a frame is not asked again.
         """
-        judges, rows = Judges(self.blackbox, self._also), people.readable if ask_rows else people.readable[:0]
-        cells = people.cells[people.readable]
-        known = self._twin is None and judges.were_shown(people.features, found.mark.shape, cells)
+        judges, readable = Judges(self.blackbox, self._also), people.readable
+        rows, cells = readable if foreseen is not None else readable[:0], people.cells[readable]
+        known = self._twin is None and judges.were_shown(people.features, people.shape, found.mark.shape, cells)
         if not len(rows) and (known or not len(found)):
             return found, False
-        shown = Shown.of(people.features, found.released, rows)
+        shown = Shown.of(people.features, people.shape, found.released, rows)
         released, proba = judges.confirmed(found.released, shown, found.mark.shape)
         taken_back = any(TAKEN_BACK in outcome.sentence for outcome in released.outcomes)
-        misled = self._twin is not None and (taken_back or not self._twin.agrees(people.cells[rows], proba))
-        columns = shown.columns_from(len(rows))
-        built = None if columns is None else (found.released, columns)
+        misled = self._twin is not None and (taken_back or not (foreseen is None or self._twin.agrees(foreseen, proba)))
+        built = (found.released, shown, len(rows)) if shown.are_built else None
         released = released if policy is None else gated(policy, released)
         return replace(found, released=released, _built=built), misled
 
     def _people(self, frame: Any, privacy: Privacy) -> People:
         if privacy.intervals and self.bundle.release == "intervals":
             return People.generalised(frame, self.layout, self.bundle.mark.shape)
-        return People.read(frame, self.schema)
+        return People.read(frame, self.schema, self.bundle.mark.shape)
 
     def _refused(self, privacy: Privacy, seed: int | None, seconds: float | None) -> Iterator[str]:
         remembers, fitted_for = self.bundle.secret is not None, self.bundle.release
@@ -393,7 +395,7 @@ class Explainer:
             proba, question, goal = ahead.proba, ahead.question, ahead.question.goal
         else:
             proba = answers(self.blackbox, cells) if foreseen is None else foreseen
-            if foreseen is None and self._twin is not None and not self._twin.agrees(cells, proba):
+            if foreseen is None and self._twin is not None and not self._twin.agrees(self._twin.of_cells(cells), proba):
                 return replace(self, _twin=None)._released(cells, readable, request, policy, progress)
             goal = request.goal(proba, readable, threshold_of(self.blackbox))
             question = self._question(cells, proba, goal, self.schema, request.limits(readable))
@@ -450,11 +452,14 @@ class Explainer:
         one_by_one = self._twin is not None or self._also or policy is not None or request.privacy.intervals
         if one_by_one or len(self.blackbox.classes) != 2 or not 0 < len(cells) * (1 + 4 * count) <= MOST:
             return None
-        streams, limits = Streams.for_rows(cells, request.seed), request.limits(readable)
-        ease = ease_of(request.n, request.pool)
+        limits, ease = request.limits(readable), ease_of(request.n, request.pool)
         return ask_ahead(
             self.blackbox,
-            lambda question: counterer.proposer(question, streams, request.plausibility, ease),
+            self.layout,
+            lambda question, foreseen: counterer.proposer(
+                question, Streams.for_rows(question.cells, request.seed), request.plausibility, ease, foreseen
+            ),
+            counterer.foresee,
             lambda proba, goal: self._question(cells, proba, goal, self.schema, limits),
             lambda proba: request.goal(proba, readable, threshold_of(self.blackbox)),
             len(cells),

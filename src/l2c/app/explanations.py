@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from l2c.adapters import frames, records
+from l2c.adapters.frames import FrameShape
 from l2c.adapters.frames.interval_columns import in_words
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.models.mark import ModelMark
@@ -52,11 +53,17 @@ class Explanations:
     mark: ModelMark
     notes: Mapping[str, Any]
     _blackbox: BlackBox | None = None
-    _built: tuple[Released, Mapping[str, Any]] | None = None
+    _shape: FrameShape | None = None
+    _built: tuple[Released, Shown, int] | None = None
 
     @property
     def schema(self) -> Schema:
         return self.released.layout.schema
+
+    @property
+    def shape(self) -> FrameShape:
+        """The shape of the input's frame."""
+        return frames.shape_of(self.frame, self.schema) if self._shape is None else self._shape
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -101,18 +108,19 @@ class Explanations:
 
         Each was judged by the model, and is valid.
         """
-        return frames.decorated(library_of(self.frame), self._columns(), *records.beside(self.released, self.index))
+        kind = library_of(self.frame)
+        return frames.decorated(kind, self._columns(), *records.beside(kind, self.released, self.index))
 
     def features(self) -> Any:
         """Return the counterfactuals' features alone, ready for the model."""
-        kind = library_of(self.frame)
-        return kind.frame({name: frames.unshared(kind, column) for name, column in self._columns().items()})
+        return library_of(self.frame).frame(self._columns())
 
     def _columns(self) -> Mapping[str, Any]:
         """Return the features' columns as they were built for the model to judge, if they are still the same."""
         if self._built is not None and self._built[0].cells is self.released.cells:
-            return self._built[1]
-        return Shown.of(self.frame, self.released).columns
+            _, shown, first = self._built
+            return shown.columns_from(first)
+        return Shown.of(self.frame, self.shape, self.released).columns
 
     def scores(self, reference: Any = None, held_out: Any = None) -> Scorecard:
         """Return the metrics of the release.

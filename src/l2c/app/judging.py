@@ -17,7 +17,6 @@ from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.core.blackbox import BlackBox
 from l2c.core.explanation import Measured, Released
-from l2c.core.schema import Schema
 from l2c.core.types import Cells, Mask, Probabilities
 from l2c.release.explain import confirm
 from l2c.release.search import judged_by_all
@@ -32,20 +31,22 @@ class Shown:
 
     Parameters
     ----------
-    frame, schema
-        The frame that they start from, and what its columns are.
+    frame, shape
+        The frame of features that they start from, and its shape.
     row, cells, changed
         For each, the position of the row it starts from, its cells, and which of them are not the caller's own.
     """
 
     frame: Any
-    schema: Schema
+    shape: FrameShape
     row: Int64[np.ndarray, " shown"]
     cells: Cells
     changed: Mask
 
     @classmethod
-    def of(cls, frame: Any, released: Released, rows: Int64[np.ndarray, " some"] | None = None) -> Shown:
+    def of(
+        cls, frame: Any, shape: FrameShape, released: Released, rows: Int64[np.ndarray, " some"] | None = None
+    ) -> Shown:
         """Return the counterfactuals of a release, behind some of the rows themselves."""
         own = released.factual[released.row]
         changed = (released.cells != own) & ~(np.isnan(released.cells) & np.isnan(own))
@@ -53,33 +54,33 @@ class Shown:
         if rows is not None and len(rows):
             row, cells = np.concatenate([rows, row]), np.concatenate([released.factual[rows], cells])
             changed = np.concatenate([np.zeros((len(rows), changed.shape[1]), dtype=bool), changed])
-        return cls(frame, released.layout.schema, row, cells, changed)
-
-    @property
-    def kind(self) -> str:
-        return frames.kind_of(self.frame)
+        return cls(frame, shape, row, cells, changed)
 
     @cached_property
     def columns(self) -> dict[str, Any]:
         """The columns of the frame, in the caller's order."""
-        return frames.rebuilt_columns(self.frame, self.schema, self.row, self.cells, self.changed)
+        return frames.rebuilt_columns(self.frame, self.shape, self.row, self.cells, self.changed)
 
-    def columns_from(self, first: int) -> dict[str, Any] | None:
-        """Return the columns without the first rows, or None if they were not needed."""
-        if "columns" not in self.__dict__:
-            return None
-        return {name: column[first:] for name, column in self.columns.items()}
+    @property
+    def are_built(self) -> bool:
+        """Whether the columns were needed."""
+        return "columns" in self.__dict__
+
+    def columns_from(self, first: int) -> dict[str, Any]:
+        """Return the columns without the first rows, for somebody else to keep."""
+        kind = KINDS[self.shape.kind]
+        return {name: frames.unshared(kind, column[first:]) for name, column in self.columns.items()}
 
     def frame_for(self, shape: FrameShape) -> Any:
         """Return the frame with its columns in the order of the model's: it may tell them apart by their place."""
-        return KINDS[self.kind].frame({name: self.columns[name] for name, _ in shape.columns})
+        return KINDS[self.shape.kind].frame({name: self.columns[name] for name, _ in shape.columns})
 
     def held(self) -> Cells:
         """Return the cells as the frame holds them."""
-        if frames.keeps_numbers(self.frame, self.schema):
+        if frames.keeps_numbers(self.shape):
             return self.cells
-        frame = KINDS[self.kind].frame(self.columns)
-        return frames.strict(frames.read(frame, self.schema))
+        frame = KINDS[self.shape.kind].frame(self.columns)
+        return frames.strict(frames.read(frame, self.shape.schema))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,20 +90,22 @@ class Judges:
     model: BlackBox
     also: tuple[BlackBox, ...] = ()
 
-    def were_shown(self, frame: Any, shape: FrameShape, cells: Cells) -> bool:
+    def were_shown(self, frame: Any, own: FrameShape, shape: FrameShape, cells: Cells) -> bool:
         """Return whether models that were asked about cells have seen what a frame that starts from these rows holds.
 
         Parameters
         ----------
-        frame, cells
-            The rows to explain.
+        frame, own, cells
+            The rows to explain, with the frame's own shape.
+        shape
+            The frames that the models expect.
         """
         if any(isinstance(judge, RangeModel) for judge in (self.model, *self.also)):
             return False  # the numbers behind its answers are to be told
         takes_frames = any(isinstance(judge, FrameModel) for judge in (self.model, *self.also))
-        if takes_frames and frames.kind_of(frame) == shape.kind:
-            return frames.holds_what_is_built(frame, shape, cells)
-        return frames.keeps_numbers(frame, shape.schema)
+        if takes_frames and own.kind == shape.kind:
+            return frames.holds_what_is_built(frame, own, shape, cells)
+        return frames.keeps_numbers(own)
 
     def confirmed(self, released: Released, shown: Shown, shape: FrameShape) -> tuple[Released, Probabilities]:
         """Return the release as all models judge its frame, without what one of them takes back.
@@ -122,11 +125,12 @@ class Judges:
         answers, (before, numbers) = [proba[first:] for proba, _ in told], told[0]
         if numbers is not None and released.measured is not None:
             released = replace(released, measured=Measured(released.measured.before, numbers[first:]))
-        stands, *_ = judged_by_all(released.goal.take(released.row), answers)
-        if not stands.all():
+        left = confirm(released, answers[0], answers[1:])
+        if len(left.row) < len(released.row):
+            stands, *_ = judged_by_all(released.goal.take(released.row), answers)
             for judge in (self.model, *self.also):
                 probe_steadiness(judge, released.cells[~stands][:PROBED])
-        return confirm(released, answers[0], answers[1:]), before[:first]
+        return left, before[:first]
 
 
 def judged_on(
@@ -136,7 +140,7 @@ def judged_on(
 
     A model that takes frames of the caller's kind is asked about the frame itself, and any other about what it holds.
     """
-    same, rows = shown.kind == shape.kind, len(shown.row)
+    same, rows = shown.shape.kind == shape.kind, len(shown.row)
     if isinstance(blackbox, RangeModel):
         own = shown.frame_for(shape) if same else shape.build(shown.held())
         numbers = blackbox.prediction_of_frame(own, rows)

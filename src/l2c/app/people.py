@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from l2c.core.types import Cells, Mask
 UNTOLD = "it cannot be read, and an interval release does not repeat what was given"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class People:
     """The rows to explain.
 
@@ -28,8 +29,8 @@ class People:
         The rows, and which of them cannot be read; these are all NaN.
     sentences
         What is wrong with each of those.
-    features
-        The rows' features as a frame.
+    features, shape
+        The rows' features as a frame, and its shape.
     index
         Their own labels, where they have any.
     """
@@ -38,25 +39,22 @@ class People:
     bad_rows: Mask
     sentences: Mapping[int, str]
     features: Any
+    shape: FrameShape
     index: Sequence[object] | None
 
-    @property
+    @cached_property
     def readable(self) -> Int64[np.ndarray, " readable"]:
         """The positions of the rows that could be read."""
         return np.flatnonzero(~self.bad_rows)
 
     @classmethod
-    def read(cls, frame: Any, schema: Schema) -> People:
-        """Return the rows of a frame as they are."""
-        reading = frames.read(frame, schema)
+    def read(cls, frame: Any, schema: Schema, expected: FrameShape | None = None) -> People:
+        """Return the rows of a frame as they are; where it has the expected shape, that is theirs."""
+        sheet = frames.opened(frame)
+        reading, features = frames.read(sheet, schema), frames.features_of(sheet, schema)
         told = [(problem.row, problem.sentence) for problem in reading.problems]
-        return cls(
-            reading.cells,
-            reading.bad_rows,
-            _by_row(told),
-            frames.features_of(frame, schema),
-            frames.index_of(frame),
-        )
+        shape, index = frames.shape_of(sheet, schema, expected), frames.index_of(sheet)
+        return cls(reading.cells, reading.bad_rows, _by_row(told), features, shape, index)
 
     @classmethod
     def generalised(cls, frame: Any, layout: Layout, shape: FrameShape) -> People:
@@ -72,7 +70,9 @@ class People:
         reading = frames.read(frame, layout.schema)
         cells = generalised(layout, reading.cells, reading.bad_rows)
         told = [(one.row, f"column {one.column!r}, row {one.row}: {UNTOLD}") for one in _firsts(reading)]
-        return cls(cells, reading.bad_rows, _by_row(told), _frame(frame, layout, shape, cells), None)
+        features = _frame(frame, layout, shape, cells)
+        own = frames.shape_of(features, layout.schema)
+        return cls(cells, reading.bad_rows, _by_row(told), features, own, None)
 
 
 def generalised(layout: Layout, cells: Cells, bad_rows: Mask | None = None) -> Cells:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import cycle
 from typing import Any, get_args
 
 import numpy as np
@@ -129,13 +130,18 @@ class Request:
         return [tuple(limits for limits in (standing, self.wish.limits, row) if limits) for row in own]
 
     def goal(self, proba: Probabilities, readable: np.ndarray, threshold: float | None = None) -> Goal:
-        """Return what each row that could be read should reach, given the model's answers for it as it is."""
-        accepted = Goal.of_classes(decide(proba, threshold), proba.shape[1]).accepted
-        accepted = ~accepted if self.wish.desired is None else np.repeat(_row(self.wish, proba), len(proba), axis=0)
-        low, high = (np.full(len(proba), np.nan) for _ in range(2))
+        """Return what each row that could be read should reach, given the model's answers for it as it is.
+
+        They may be given for all rows several times over.
+        """
+        if self.wish.desired is None:
+            accepted = decide(proba, threshold)[:, None] != np.arange(proba.shape[1])
+        else:
+            accepted = np.repeat(_row(self.wish, proba), len(proba), axis=0)
+        low, high = np.full(len(proba), np.nan), np.full(len(proba), np.nan)
         if self.wish.proba is not None:
             low[:], high[:] = self.wish.proba
-        for place, row in enumerate(readable.tolist() if self.by_row else ()):
+        for place, row in zip(range(len(proba) if self.by_row else 0), cycle(readable.tolist()), strict=False):
             wish = self.by_row.get(row)
             if wish is None:
                 continue
@@ -264,9 +270,11 @@ def _wish(given: Any, classes: tuple[Label, ...], schema: Schema, problems: list
     wanted = _classes(desired, classes, problems)
     wrong = [] if proba is None else list(_range_problems(proba))
     problems += wrong
+    if asked.get("lock") in ((), []):
+        del asked["lock"]
     limits = NO_LIMITS
     try:
-        limits = Limits.from_dict(asked)
+        limits = Limits.from_dict(asked) if asked else NO_LIMITS
         unfit = list(limits.problems(schema.features))
         problems += unfit
         limits = limits if unfit else limits.split(schema.features)

@@ -36,7 +36,7 @@ class Compiled(Generic[Given, Answer]):
         update_wrapper(self, plain)
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> Answer:
-        answer: Answer = self.fast(*given, **named)
+        answer: Answer = (self._fast or self.fast)(*given, **named)
         return answer
 
     @property

@@ -13,11 +13,7 @@ from l2c.core.types import Cells, Levels
 
 def has_prices(layout: Layout) -> bool:
     """Return whether some change costs more than another; otherwise a cost is the number of changes."""
-    return any(
-        feature.cost != 1 or feature.cost_up or feature.cost_down or feature.level_costs
-        for feature in layout.schema.features
-        if feature.moves != "never"
-    )
+    return layout.priced
 
 
 def price(

@@ -16,6 +16,9 @@ Kind = Literal["numeric", "ordinal", "categorical", "binary"]
 Moves = Literal["both", "rises", "falls", "never"]
 Role = Literal["plain", "quasi", "sensitive"]
 
+STAYS, EITHER_WAY, RISES, FALLS = range(4)
+WAYS: dict[Moves, int] = {"never": STAYS, "both": EITHER_WAY, "rises": RISES, "falls": FALLS}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:

@@ -46,7 +46,7 @@ class Goal:
 
     def take(self, rows: np.ndarray | Sequence[int]) -> Goal:
         """Return the goals of some of the rows, which may repeat."""
-        return replace(self, accepted=self.accepted[rows], low=self.low[rows], high=self.high[rows])
+        return Goal(self.accepted[rows], self.low[rows], self.high[rows], self.threshold, self.margin)
 
     def within(self, low: Float64[np.ndarray, " rows"], high: Float64[np.ndarray, " rows"]) -> Goal:
         """Return the goal with a range of probability."""

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float32, Float64, Int64
 
 from l2c.core.binning import Edges
 from l2c.core.compiled import Compiled, compiles
-from l2c.core.feature import Feature
+from l2c.core.feature import WAYS, Feature
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Levels, Mask
 
@@ -78,6 +78,13 @@ class Layout:
     owner: Int64[np.ndarray, " width"] = field(init=False, repr=False, compare=False)
     """The feature that each place of the flat axis belongs to."""
     numeric: Bool[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+    low: Float64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+    high: Float64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+    """The range in which each number is proposed; infinite where it has no end."""
+    ways: Int64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+    """What each feature may do, as one of `WAYS`."""
+    priced: bool = field(init=False, repr=False, compare=False)
+    """Whether some change costs more than another; otherwise a cost is the number of changes."""
     _cuts: tuple[tuple[int, np.ndarray], ...] = field(init=False, repr=False, compare=False)
     _flat_cuts: tuple[Float64[np.ndarray, " cuts"], Int64[np.ndarray, " features"]] = field(
         init=False, repr=False, compare=False
@@ -87,8 +94,8 @@ class Layout:
 
     def __post_init__(self) -> None:
         """Work out what every call would ask for again."""
-        sizes = np.array([axis.size for axis in self.axes], dtype=np.int64)
-        numeric = np.array([feature.numeric for feature in self.schema.features], dtype=bool)
+        features, sizes = self.schema.features, np.array([axis.size for axis in self.axes], dtype=np.int64)
+        numeric = np.array([feature.numeric for feature in features], dtype=bool)
         worked_out = {
             "sizes": sizes,
             "known": np.array([axis.known for axis in self.axes], dtype=np.int64),
@@ -96,6 +103,14 @@ class Layout:
             "width": int(sizes.sum()),
             "owner": np.repeat(np.arange(len(self.axes)), sizes),
             "numeric": numeric,
+            "low": np.array([-np.inf if one.low is None else one.low for one in features], dtype=np.float64),
+            "high": np.array([np.inf if one.high is None else one.high for one in features], dtype=np.float64),
+            "ways": np.array([WAYS[feature.moves] for feature in features], dtype=np.int64),
+            "priced": any(
+                feature.cost != 1 or feature.cost_up or feature.cost_down or feature.level_costs
+                for feature in features
+                if feature.moves != "never"
+            ),
             "_cuts": tuple((i, np.asarray(self.axes[i].cuts)) for i in np.flatnonzero(numeric).tolist()),
             "_flat_cuts": (
                 np.array([cut for axis in self.axes for cut in axis.cuts], dtype=np.float64),

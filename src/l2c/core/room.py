@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float64, Int64
 from l2c.core.compiled import Compiled, compiles
 from l2c.core.conditions import Condition
 from l2c.core.costs import has_prices, move_costs
-from l2c.core.feature import Feature, Moves
+from l2c.core.feature import FALLS, RISES, STAYS
 from l2c.core.layout import Axis, Decode, Layout
 from l2c.core.limits import ANY, Limits, Span, chosen_levels
 from l2c.core.rules import bonds
@@ -79,7 +79,7 @@ class Room:
 
     def must_change(self, layout: Layout, levels: Levels) -> Bool[np.ndarray, "rows features"]:
         """Return which features may not stay as they are."""
-        return ~np.take_along_axis(self.open, levels + layout.offsets, axis=1)
+        return ~self.open[np.arange(len(levels))[:, None], levels + layout.offsets]
 
     def combinations(self, layout: Layout, levels: Levels) -> Float64[np.ndarray, " rows"]:
         """Return how many different proposals each row has room for, itself included; rules may forbid some.
@@ -165,17 +165,10 @@ def room_for(
 
 def _laid_out(layout: Layout, cells: Cells, levels: Levels) -> tuple[_Plot, Allowed]:
     """Return what the features allow whatever their direction, and which levels lie in the wrong one."""
-    features = layout.schema.features
-    ends = (np.array([end(feature) for feature in features]) for end in (_least, _greatest))
-    low, high = (np.repeat(bound[None, :], len(levels), axis=0) for bound in ends)
+    low, high = (np.repeat(bound[None, :], len(levels), axis=0) for bound in (layout.low, layout.high))
     lay_open = _opened if compiles() else _opened_at_once
-    ways = np.array([WAYS[feature.moves] for feature in features])
-    proposable, wrong_way = lay_open(levels, ways, layout.known, layout.offsets, layout.sizes)
+    proposable, wrong_way = lay_open(levels, layout.ways, layout.known, layout.offsets, layout.sizes)
     return _Plot(layout, cells, levels, proposable, low, high), wrong_way
-
-
-STAYS, EITHER_WAY, RISES, FALLS = range(4)
-WAYS: dict[Moves, int] = {"never": STAYS, "both": EITHER_WAY, "rises": RISES, "falls": FALLS}
 
 
 @Compiled
@@ -217,14 +210,6 @@ def _opened_at_once(
     rises, falls = way == RISES, way == FALLS
     wrong = (rises & (level < own)) | (falls & (level > own)) | ((rises | falls) & unordered)
     return ((level < known[owner]) & (way != STAYS)) | (level == own), wrong
-
-
-def _least(feature: Feature) -> float:
-    return -np.inf if feature.low is None else feature.low
-
-
-def _greatest(feature: Feature) -> float:
-    return np.inf if feature.high is None else feature.high
 
 
 def _restrict(plot: _Plot, limits: Limits, rows: Mask) -> None:
@@ -319,7 +304,7 @@ def _values(plot: _Plot, decode: Decode, bounded: Sequence[int], *, other: bool)
         places = plot.segment(i)
         low, high = _permitted(plot, i)
         values[:, places] = np.clip(values[:, places], low[:, None], high[:, None]) + 0.0  # no number is "-0"
-    np.put_along_axis(values, plot.levels + layout.offsets, plot.cells, axis=1)
+    values[np.arange(len(values))[:, None], plot.levels + layout.offsets] = plot.cells
     return values
 
 

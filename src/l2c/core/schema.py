@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
+from jaxtyping import Int64
 
 from l2c.core.binning import Binning
 from l2c.core.feature import Feature, feature_from_dict
@@ -43,12 +44,35 @@ class Schema:
     rules: tuple[Implies, ...] = ()
     limits: Limits = NO_LIMITS
     names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    numeric: Mask = field(init=False, repr=False, compare=False)
+    """Which features are numbers."""
+    integer: Mask = field(init=False, repr=False, compare=False)
+    """Which are whole ones."""
+    missing: Mask = field(init=False, repr=False, compare=False)
+    """Which may be missing."""
+    level_counts: Int64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+    """How many levels each declares."""
+    level_codes: tuple[Mapping[Label, float], ...] = field(init=False, repr=False, compare=False)
+    """From the levels of each to their indices."""
+    _places: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", tuple(feature.name for feature in self.features))
+        features = self.features
+        worked_out = {
+            "names": tuple(feature.name for feature in features),
+            "numeric": np.array([feature.numeric for feature in features], dtype=bool),
+            "integer": np.array([bool(feature.integer) for feature in features], dtype=bool),
+            "missing": np.array([bool(feature.missing) for feature in features], dtype=bool),
+            "level_counts": np.array([len(feature.levels) for feature in features], dtype=np.int64),
+            "_places": {feature.name: place for place, feature in reversed(list(enumerate(features)))},
+        }
+        for name, value in worked_out.items():
+            object.__setattr__(self, name, value)
         problems = [*self._feature_problems(), *self._rule_problems(), *self.limits.problems(self.features)]
         if problems:
             raise SchemaError(problems)
+        codes = ({level: float(code) for code, level in enumerate(feature.levels)} for feature in features)
+        object.__setattr__(self, "level_codes", tuple(codes))
 
     @classmethod
     def infer(
@@ -107,11 +131,14 @@ class Schema:
     def __getitem__(self, name: str) -> Feature:
         return self.features[self.index(name)]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
     def index(self, name: str) -> int:
         """Return the position of a feature, or raise with the nearest known name."""
-        if name not in self.names:
+        if name not in self._places:
             raise SchemaError(f"there is no feature {name!r}{nearest(name, self.names)}")
-        return self.names.index(name)
+        return self._places[name]
 
     @property
     def mutable(self) -> Mask:

@@ -8,6 +8,7 @@ machine's load changes a draw; and no global random state exists to be touched.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,21 @@ def row_keys(cells: Cells, seed: int) -> Keys:
     # Adding zero makes -0.0 and 0.0 one; every NaN becomes the same NaN.
     canonical = np.where(np.isnan(cells), np.nan, cells) + 0.0
     words = np.ascontiguousarray(canonical).view(np.uint64)
-    start = np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
+    start = _start_of(seed)
     if compiles():
-        return _folded(words, scramble(start + _GOLDEN)[0])
-    keys = np.broadcast_to(scramble(start + _GOLDEN), len(cells))
+        return _folded(words, start)
+    keys = np.full(len(cells), start)
     with np.errstate(over="ignore"):
         for column in words.T:
             keys = scramble((keys ^ column) + _GOLDEN)
     return keys
+
+
+@lru_cache(maxsize=256)
+def _start_of(seed: int) -> np.uint64:
+    """Return the word that the keys of a seed start from."""
+    start: np.uint64 = scramble(np.array([seed & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64) + _GOLDEN)[0]
+    return start
 
 
 @Compiled

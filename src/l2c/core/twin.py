@@ -69,7 +69,7 @@ class Twin:
 
     def _of_sums(self, sums: Hidden) -> Probabilities:
         """Return the probability of each class, from the first layer's sums."""
-        return _softmax(_both(sums) if self.scores is None else self.scores(sums))
+        return _softmax(sums if self.scores is None else self.scores(sums))
 
     def _through(self, sums: Hidden) -> Hidden:
         """Return the scores of rows from the first layer's sums, through the dense layers that follow."""
@@ -88,9 +88,9 @@ class Twin:
             return weights[:, 0], float(bias[0])
         return weights[:, 1] - weights[:, 0], float(bias[1] - bias[0])
 
-    def agrees(self, cells: Cells, proba: Probabilities) -> bool:
-        """Return whether the model's own answers for some rows are the twin's but for rounding."""
-        return self.off(cells, proba) <= self.close / 10
+    def agrees(self, foreseen: Probabilities, proba: Probabilities) -> bool:
+        """Return whether the model's own answers for some rows are what the twin foresaw, but for rounding."""
+        return float(np.abs(foreseen - proba).max(initial=0.0)) <= self.close / 10
 
     def off(self, cells: Cells, proba: Probabilities) -> float:
         """Return how far the twin's answers for some rows are from the model's own, at the most."""
@@ -102,7 +102,7 @@ class Twin:
         if compiles():
             given = (self.layout.offsets, self.numeric, self.mean, self.scale, self.weights, self.bias)
             sums = first_layer_of_rows(cells, levels, *given)
-            return self._of_sums(sums) if self.dense is None else _softmax(_both(self._through(sums)))
+            return self._of_sums(sums) if self.dense is None else _softmax(self._through(sums))
         values = np.repeat(self.layout.representatives("median")[None, :], len(cells), axis=0)
         np.put_along_axis(values, levels + self.layout.offsets, cells, axis=1)
         return self.proba(self.inputs(values), np.arange(len(cells)), levels)
@@ -168,16 +168,12 @@ def first_layer_at_once(
     return sums
 
 
-def _both(scores: np.ndarray) -> np.ndarray:
-    """Return the scores with a column for each class, also where there is one for the second alone."""
-    return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores
-
-
 def _softmax(scores: np.ndarray) -> Probabilities:
-    if scores.shape[1] == 2:
-        proba = np.empty(scores.shape)
+    """Return the probability of each class from its score; a single one is the second's, and the first's is then 0."""
+    if scores.shape[1] <= 2:
+        proba, second = np.empty((len(scores), 2)), scores[:, -1].astype(np.float64)
         with np.errstate(over="ignore"):
-            proba[:, 1] = 1 / (1 + np.exp(scores[:, 0].astype(np.float64) - scores[:, 1]))
+            proba[:, 1] = 1 / (1 + np.exp((scores[:, 0] if scores.shape[1] == 2 else 0.0) - second))
         proba[:, 0] = 1 - proba[:, 1]
         return proba
     mass = np.exp(scores - scores.max(axis=1, keepdims=True), dtype=np.float64)

@@ -27,7 +27,7 @@ from l2c.engine.dial import Dial
 from l2c.engine.drawing import drawn_levels
 from l2c.engine.encode import Encoder, inputs_of
 from l2c.engine.few import few_coins
-from l2c.engine.foresight import Foresight
+from l2c.engine.foresight import Foresight, Gains
 from l2c.engine.likely import likely_levels, raised
 from l2c.engine.networks import Network, forward
 from l2c.engine.recipe import Recipe
@@ -66,7 +66,7 @@ class Counterer:
     foresight: Foresight | None = None
 
     def parts(
-        self, question: Question, ease: float = 1.0
+        self, question: Question, ease: float = 1.0, foreseen: Gains | None = None
     ) -> tuple[Float64[np.ndarray, "rows width"], Float64[np.ndarray, "rows features"]]:
         """Return p, what each feature should be if it changes, and π, how likely it is to be changed.
 
@@ -74,15 +74,21 @@ class Counterer:
         ----------
         ease
             The factor on the odds of being valid up to which a law is tilted.
+        foreseen
+            What `foresee` returns for the question, where that is known already.
         """
         local, selection = self._wanted(question), self._selected(question)
         if self.foresight is None or not self.recipe.share:
             return local, selection
-        gains, start = self.foresight.gains(question)
+        gains, start = self.foresight.gains(question) if foreseen is None else foreseen
         return tilted(
             self.layout, local, selection, question.levels, gains, start, noise=self.foresight.noise,
             share=eased(self.recipe.share, ease),
         )  # fmt: skip
+
+    def foresee(self, question: Question) -> Gains | None:
+        """Return what is foreseen of the model for each row; None where laws are not tilted by it."""
+        return None if self.foresight is None or not self.recipe.share else self.foresight.gains(question)
 
     def local(self, question: Question) -> Float64[np.ndarray, "rows width"]:
         """Return p, under the constraints and costs of one feature."""
@@ -128,12 +134,19 @@ class Counterer:
             share = share * (1 - feature_reluctance(self.layout, question))
         return np.where(question.room.must_change(self.layout, question.levels), 1.0, share)
 
-    def proposer(self, question: Question, streams: Streams, place: float = 0.0, ease: float = 1.0) -> Draws:
+    def proposer(
+        self,
+        question: Question,
+        streams: Streams,
+        place: float = 0.0,
+        ease: float = 1.0,
+        foreseen: Gains | None = None,
+    ) -> Draws:
         """Return the source of candidates for a batch of rows, at a place of the dial.
 
-        The place is the power to which the reference law's tables are raised; `ease` is as `parts` takes it.
+        The place is the power to which the reference law's tables are raised; `parts` says what the others are.
         """
-        return Draws(self, question, streams, *self.parts(question, ease), place)
+        return Draws(self, question, streams, *self.parts(question, ease, foreseen), place)
 
     def unlikely(self, levels: Levels, desired: Int64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
         """Return how unlikely each row is among the people of the class it should belong to."""
@@ -280,7 +293,7 @@ class Draws:
         """Return how likely each feature is to be drawn; what can only stay as it is need not be."""
         layout = self.method.layout
         elsewhere = self.local[rows] > 0
-        np.put_along_axis(elsewhere, self.question.levels[rows] + layout.offsets, False, axis=1)
+        elsewhere[np.arange(len(rows))[:, None], self.question.levels[rows] + layout.offsets] = False
         return np.where(np.logical_or.reduceat(elsewhere, layout.offsets, axis=1), self.selection[rows], 0.0)
 
     def _dependences(self, law: ReferenceLaw, rows: np.ndarray, each: int | None = None) -> Dependences:

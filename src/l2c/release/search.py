@@ -182,13 +182,16 @@ class Search:
         """Go on until every row has its pool, or its budget has ended."""
         while len(pending := self.pending) and not self.out_of_time:
             small = self.possible[pending] <= np.minimum(self.drawn[pending], ENUMERABLE)
-            self._enumerate(pending[small])
-            self._count_held()
-            pending = pending[~small]
+            if small.any():
+                self._enumerate(pending[small])
+                self._count_held()
+                pending = pending[~small]
             if self.manner.refine:
                 self._single_out(pending)
                 self.heard = []
             pending = self._walk(pending)
+            if not len(pending):
+                continue
             for rows, counts in _blocks(pending, self.next_draws(pending)):
                 self.advance(rows, counts)
                 self._count_held()

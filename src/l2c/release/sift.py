@@ -7,6 +7,7 @@ sorted list for all rows where they are not.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class Sieve:
     filled: Int64[np.ndarray, " rows"] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.words, self.shifts = words_for(self.layout.sizes)
+        self.words, self.shifts = words_for(tuple(self.layout.sizes.tolist()))
         self.sorted, self.table = (np.empty(0, dtype=np.uint64) for _ in range(2))
         self.start, self.slots, self.filled = (np.zeros(len(self.question), dtype=np.int64) for _ in range(3))
 
@@ -86,15 +87,17 @@ class Sieve:
         self.start[rows], self.slots[rows] = start, slots
 
 
+@lru_cache(maxsize=256)
 def words_for(
-    sizes: Int64[np.ndarray, " features"],
+    sizes: tuple[int, ...],
 ) -> tuple[UInt64[np.ndarray, " features"], Int64[np.ndarray, " features"]]:
     """Return the word by which each feature's levels count in fingerprints, and as how many places of bits it shifts.
 
     Levels that fit side by side in 64 bits are put there, for to shift costs less than to multiply; where they do not,
     words are random ones, and shift none: −1.
 
-    >>> words_for(np.array([3, 2, 5]))[0].tolist(), words_for(np.array([3, 2, 5]))[1].tolist()
+    >>> words, shifts = words_for((3, 2, 5))
+    >>> words.tolist(), shifts.tolist()
     ([1, 4, 8], [0, 2, 3])
     """
     bits = np.ceil(np.log2(np.maximum(sizes, 2))).astype(np.int64)

@@ -1,13 +1,14 @@
 """The one seam to data frames: pandas, polars and Arrow in, the same kind out.
 
-`kinds` knows the libraries; `columns`, `summary` and `reading` go from a frame to cells; `making`, `shape` and
-`rebuilding` go from cells to a frame; `files` reads and writes them, `chunks` a piece at a time. Importing this teaches
-`core.table.summarise`, and so `Schema.infer`, data frames.
+`kinds` knows the libraries; `opened`, `columns`, `summary` and `reading` go from a frame to cells; `making`, `shape`
+and `rebuilding` go from cells to a frame; `files` reads and writes them, `chunks` a piece at a time. Importing this
+teaches `core.table.summarise`, and so `Schema.infer`, data frames.
 """
 
 from l2c.adapters.frames.chunks import Chunks, chunks_of
 from l2c.adapters.frames.files import read_file, replacing, write_file
 from l2c.adapters.frames.kinds import kind_of
+from l2c.adapters.frames.opened import Opened, opened
 from l2c.adapters.frames.reading import Reading, RowProblem, read, strict
 from l2c.adapters.frames.rebuilding import (
     decorate,
@@ -27,6 +28,7 @@ from l2c.adapters.frames.summary import summary_of
 __all__ = [
     "Chunks",
     "FrameShape",
+    "Opened",
     "Reading",
     "RowProblem",
     "chunks_of",
@@ -38,6 +40,7 @@ __all__ = [
     "index_of",
     "keeps_numbers",
     "kind_of",
+    "opened",
     "read",
     "read_file",
     "rebuild",

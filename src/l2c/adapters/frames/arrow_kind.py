@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from jaxtyping import Int64
 
 from l2c.adapters.frames.stored import (
     Dtype,
+    Numbers,
     Part,
     Positions,
     arrow_column,
@@ -19,6 +21,7 @@ from l2c.adapters.frames.stored import (
     plain_type,
     whole,
 )
+from l2c.core.types import Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,15 @@ class ArrowKind:
     def dtype_of(self, column: Any) -> Dtype:
         return arrow_dtype(whole(column))
 
+    def numbers(self, column: Any) -> Numbers | None:  # noqa: ARG002  # columns are no arrays
+        return None
+
+    def texts(self, column: Any) -> list[str | None] | None:  # noqa: ARG002  # Arrow is near enough
+        return None
+
+    def is_told_by_cells(self, dtype: Dtype, *, numeric: bool) -> bool:  # noqa: ARG002  # it may say more
+        return False
+
     def value_type(self, dtype: Dtype) -> pa.DataType | None:
         return plain_type(arrow_type(dtype.name))
 
@@ -57,6 +69,15 @@ class ArrowKind:
 
     def gather_all(self, parts: Sequence[Part]) -> list[Any]:
         return [self.gather(*part) for part in parts]
+
+    def joined(self, columns: Sequence[Any]) -> Any:
+        return columns
+
+    def gather_joined(self, joined: Any, index: Int64[np.ndarray, "columns rows"]) -> list[Any]:
+        return [self.gather(column, None, places) for column, places in zip(joined, index, strict=True)]
+
+    def coded(self, values: tuple[Label, ...], index: Positions) -> Any:
+        return [values[place] for place in index.tolist()]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         return pa.table(dict(columns))

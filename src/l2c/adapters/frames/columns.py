@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float64
 
-from l2c.adapters.frames.stored import FrameKind, is_text, plain_type
+from l2c.adapters.frames.stored import FrameKind, Numbers, is_text, plain_type
 from l2c.errors import DataError
 
-Numbers = Float64[np.ndarray, " rows"]
 Family = Literal["boolean", "integer", "float", "text"]
 
 
@@ -39,12 +37,12 @@ def unique_names(names: Sequence[Any]) -> list[str]:
     return [name for name in names if isinstance(name, str) and counts[name] == 1]
 
 
-def arrays(frame: Any, kind: FrameKind, names: Iterable[str], problems: list[str]) -> dict[str, pa.Array]:
-    """Return the columns as Arrow arrays; one that cannot be used is left out and told in `problems`."""
-    found, columns = {}, dict(zip(kind.names(frame), kind.columns(frame), strict=True))
-    for name in names:
+def arrays(columns: Mapping[str, Any], kind: FrameKind, problems: list[str]) -> dict[str, pa.Array]:
+    """Return native columns as Arrow arrays; one that cannot be used is left out and told in `problems`."""
+    found = {}
+    for name, column in columns.items():
         try:
-            found[name] = _array(columns[name], kind, name)
+            found[name] = _array(column, kind, name)
         except DataError as error:
             problems += error.problems
     return found

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from narwhals.dependencies import is_pandas_dataframe, is_polars_dataframe, is_pyarrow_table
+from collections.abc import Callable
+
+import pandas as pd
+import pyarrow as pa
+from narwhals.dependencies import is_polars_dataframe
 
 from l2c.adapters.frames.arrow_kind import ArrowKind
 from l2c.adapters.frames.pandas_kind import PandasKind
@@ -12,10 +16,10 @@ from l2c.errors import DataError
 
 KINDS: dict[str, FrameKind] = {"pandas": PandasKind(), "polars": PolarsKind(), "arrow": ArrowKind()}
 
-_LIBRARIES = {
-    "pandas": is_pandas_dataframe,
+_LIBRARIES: dict[str, Callable[[object], bool]] = {
+    "pandas": lambda frame: isinstance(frame, pd.DataFrame),
+    "arrow": lambda frame: isinstance(frame, pa.Table),
     "polars": is_polars_dataframe,
-    "arrow": is_pyarrow_table,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -11,12 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from jaxtyping import Int64
 
-from l2c.adapters.frames.columns import Numbers
-from l2c.adapters.frames.stored import Dtype, FrameKind, Part, is_text
+from l2c.adapters.frames.stored import Dtype, FrameKind, Numbers, is_text
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Label
 from l2c.errors import DataError
+
+_Placed = tuple[str, Dtype, int]
+"""A column's name and type, and the place of its feature in the schema."""
 
 EXACT = 2.0**53
 """Up to here every whole number is a float of its own."""
@@ -46,26 +49,57 @@ def make(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any
     return kind.gather(levels, None, np.where(np.isnan(cells), len(feature.levels), cells).astype(np.int64))
 
 
-def made_columns(kind: FrameKind, columns: Sequence[tuple[str, Dtype]], schema: Schema, cells: Cells) -> dict[str, Any]:
-    """Return the native columns that hold cells, by name; see `make`."""
-    places, by_feature = level_places(schema, cells), np.ascontiguousarray(cells.T)
-    found: dict[str, Any] = {}
-    parts: dict[str, Part] = {}
-    for name, dtype in columns:
-        place = schema.index(name)
-        feature = schema.features[place]
-        levels = level_column(kind, dtype, feature, by_feature[place])
-        found[name] = make(kind, dtype, feature, by_feature[place]) if levels is None else None
-        if levels is not None:
-            parts[name] = levels, None, places[place]
-    return found | dict(zip(parts, kind.gather_all(list(parts.values())), strict=True))
+@dataclass(frozen=True, slots=True, eq=False)
+class Making:
+    """How cells become native columns, as far as it does not hang on the cells.
+
+    Parameters
+    ----------
+    kind, schema
+        The library of the columns, and the features that they are of.
+    one_by_one
+        The columns that are made each by itself: their names, types and places in the schema.
+    levelled
+        The columns that are gathered from all levels of their features, together with these in `levels`.
+    lacking
+        Those of them that have no place for a missing value.
+    """
+
+    kind: FrameKind
+    schema: Schema
+    one_by_one: tuple[_Placed, ...]
+    levelled: tuple[_Placed, ...]
+    levels: Any
+    lacking: tuple[_Placed, ...]
+
+    @classmethod
+    def of(cls, kind: FrameKind, columns: Sequence[tuple[str, Dtype]], schema: Schema) -> Making:
+        """Return how columns of these names and types are made."""
+        placed = [(name, dtype, schema.index(name)) for name, dtype in columns]
+        known = {one: _every_level(kind, one[1], schema.features[one[2]]) for one in placed}
+        levels = {one: column for one, column in known.items() if column is not None}
+        lacking = (one for one, column in levels.items() if len(column) == schema.level_counts[one[2]])
+        rest = (one for one in placed if one not in levels)
+        return cls(kind, schema, tuple(rest), tuple(levels), kind.joined(list(levels.values())), tuple(lacking))
+
+    def columns(self, cells: Cells) -> dict[str, Any]:
+        """Return the columns that hold cells, by name; see `make`."""
+        schema, missing = self.schema, [one for one in self.lacking if np.isnan(cells[:, one[2]]).any()]
+        found = {
+            name: make(self.kind, dtype, schema.features[place], cells[:, place])
+            for name, dtype, place in (*missing, *self.one_by_one)
+        }
+        if self.levelled:
+            places = level_places(schema, cells)[[place for _, _, place in self.levelled]]
+            gathered = self.kind.gather_joined(self.levels, places)
+            found |= {name: column for (name, _, _), column in zip(self.levelled, gathered, strict=True)}
+        return found
 
 
 def level_places(schema: Schema, cells: Cells) -> Int64[np.ndarray, "features rows"]:
     """Return where each cell is found in the column of all levels of its feature; of a number, anywhere."""
-    known = np.array([len(feature.levels) for feature in schema.features])
-    numeric = np.array([feature.numeric for feature in schema.features])
-    return np.ascontiguousarray(np.where(numeric | np.isnan(cells), known, cells).astype(np.int64).T)
+    anywhere = schema.numeric | np.isnan(cells)
+    return np.ascontiguousarray(np.where(anywhere, schema.level_counts, cells).astype(np.int64).T)
 
 
 def level_column(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any:
@@ -73,12 +107,16 @@ def level_column(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers
 
     None of a number, and where the type cannot hold one of the levels, or a missing value that the cells have.
     """
+    levels = _every_level(kind, dtype, feature)
+    short = levels is not None and len(levels) == len(feature.levels)
+    return None if short and np.isnan(cells).any() else levels
+
+
+def _every_level(kind: FrameKind, dtype: Dtype, feature: Feature) -> Any:
     if feature.numeric:
         return None
     library: Any = kind
-    levels = _level_column(library, dtype, feature.levels, tuple(map(type, feature.levels)))
-    short = levels is not None and len(levels) == len(feature.levels)
-    return None if short and np.isnan(cells).any() else levels
+    return _level_column(library, dtype, feature.levels, tuple(map(type, feature.levels)))
 
 
 @lru_cache(maxsize=4096)

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from jaxtyping import Int64
 
 from l2c.adapters.frames.stored import (
     Dtype,
+    Numbers,
     Part,
     Positions,
     arrow_column,
@@ -33,7 +35,9 @@ class PandasKind:
     name: str = "pandas"
 
     def names(self, frame: Any) -> list[Any]:
-        return list(frame.columns.tolist())
+        labels = frame.columns.array
+        texts = labels.__arrow_array__() if _is_text(labels) else None
+        return list(frame.columns.tolist()) if texts is None or texts.null_count else texts.to_pylist()
 
     def columns(self, frame: Any) -> list[Any]:
         walk = getattr(frame, "_iter_column_arrays", None)
@@ -44,13 +48,29 @@ class PandasKind:
         return whole(pa.array(column, from_pandas=True))
 
     def dtype_of(self, column: Any) -> Dtype:
-        name = _name(column.dtype)
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            return Dtype(name, tuple(column.dtype.categories.tolist()), bool(column.dtype.ordered))
-        if isinstance(column.dtype, pd.ArrowDtype):
+        native = column.dtype
+        if isinstance(native, pd.CategoricalDtype):
+            return Dtype(_name(native), tuple(native.categories.tolist()), bool(native.ordered))
+        if isinstance(native, pd.ArrowDtype):
             stored = arrow_dtype(self.arrow(column))
-            return Dtype(name, stored.categories, stored.ordered)
-        return Dtype(name, none=name == "object" and _says_none(column))
+            return Dtype(_name(native), stored.categories, stored.ordered)
+        if isinstance(native, pd.StringDtype):
+            return _TEXTS[native.storage, native.na_value is pd.NA]
+        if isinstance(native, np.dtype) and native.kind == "O":
+            return Dtype("object", none=_says_none(column))
+        return _plain_dtype(native)
+
+    def numbers(self, column: Any) -> Numbers | None:
+        return column.astype(np.float64) if isinstance(column, np.ndarray) and _is_number(column.dtype) else None
+
+    def texts(self, column: Any) -> list[str | None] | None:
+        return column.__arrow_array__().to_pylist() if _is_text(column) else None
+
+    def is_told_by_cells(self, dtype: Dtype, *, numeric: bool) -> bool:
+        native = _native(dtype)
+        if numeric:
+            return isinstance(native, np.dtype) and _is_number(native)
+        return isinstance(native, pd.StringDtype) and native.storage == "pyarrow"
 
     def value_type(self, dtype: Dtype) -> pa.DataType | None:
         return None if dtype.name == "object" else _value_type(dtype)
@@ -80,8 +100,10 @@ class PandasKind:
             extra = extra.astype(column.dtype)
         if isinstance(column, np.ndarray):
             return (column if extra is None else np.concatenate([column, extra]))[index]
+        if isinstance(column, pd.Categorical) and extra is None:
+            return column.take(index)
         if isinstance(column, pd.Categorical):
-            codes = column.codes if extra is None else np.concatenate([column.codes, extra.codes])
+            codes = np.concatenate([column.codes, extra.codes])
             return pd.Categorical.from_codes(codes[index], dtype=column.dtype, validate=False)
         if isinstance(column, pd.arrays.ArrowExtensionArray):
             native: Any = column.dtype
@@ -95,6 +117,31 @@ class PandasKind:
         # Texts of all columns at once: for few rows a step of Arrow costs more than the values that it moves.
         found = dict(zip(texts, _gathered([parts[place] for place in texts]), strict=True))
         return [found[place] if place in found else self.gather(*part) for place, part in enumerate(parts)]
+
+    def joined(self, columns: Sequence[Any]) -> _Joined:
+        texts = [place for place, column in enumerate(columns) if _is_text(column)]
+        arrays = [_large(columns[place]) for place in texts]
+        starts = np.cumsum([0, *map(len, arrays)], dtype=np.int64)[:-1]
+        return _Joined(tuple(columns), texts, pa.concat_arrays(arrays) if arrays else None, starts[:, None])
+
+    def gather_joined(self, joined: _Joined, index: Int64[np.ndarray, "columns rows"]) -> list[Any]:
+        columns, rows = joined.columns, index.shape[1]
+        if not joined.texts or rows > FEW:
+            return [self.gather(column, None, places) for column, places in zip(columns, index, strict=True)]
+        taken = joined.array.take(pa.array((index[joined.texts] + joined.starts).ravel()))
+        starts = {place: start * rows for start, place in enumerate(joined.texts)}
+        return [
+            _alike(column, taken.slice(starts[place], rows))
+            if place in starts
+            else self.gather(column, None, index[place])
+            for place, column in enumerate(columns)
+        ]
+
+    def coded(self, values: tuple[Any, ...], index: Positions) -> Any:
+        # What pandas makes of values of several types, or of none, depends on which of them are there.
+        if not len(index) or set(map(type, values)) != {str}:
+            return [values[place] for place in index.tolist()]
+        return self.gather_joined(_texts(values), index[None, :])[0]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         arrays, at_once = [_stored(column) for column in columns.values()], getattr(pd.DataFrame, "_from_arrays", None)
@@ -122,18 +169,52 @@ def _gathered(parts: Sequence[Part]) -> Iterator[Any]:
         places.append(index + start)
         for array in (column, extra):
             if array is not None:
-                held = whole(pa.array(array))
-                arrays.append(held if held.type == pa.large_string() else held.cast(pa.large_string()))
-                start += len(held)
+                arrays.append(_large(array))
+                start += len(arrays[-1])
     taken = pa.concat_arrays(arrays).take(pa.array(np.concatenate(places)))
     for place, (column, _, index) in enumerate(parts):
-        yield type(column)(taken.slice(place * len(index), len(index)), dtype=column.dtype)
+        yield _alike(column, taken.slice(place * len(index), len(index)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Joined:
+    """Columns of which the texts stand one after the other in one array.
+
+    Parameters
+    ----------
+    columns
+        All of them.
+    texts, starts
+        Which of them are texts, and where each of these begins.
+    array
+        The texts; None where there are none.
+    """
+
+    columns: tuple[Any, ...]
+    texts: list[int]
+    array: Any
+    starts: Int64[np.ndarray, "texts 1"]
+
+
+def _large(column: Any) -> pa.Array:
+    """Return a column of texts as the Arrow array that pandas keeps of such."""
+    held = whole(pa.array(column))
+    return held if held.type == pa.large_string() else held.cast(pa.large_string())
+
+
+def _alike(column: Any, texts: pa.Array) -> Any:
+    """Return a column of other texts of the same type."""
+    made = getattr(column, "_from_pyarrow_array", None)
+    # What Arrow has just made of such a column need not be looked at again.
+    return type(column)(texts, dtype=column.dtype) if made is None else made(texts)
 
 
 def _stored(column: Any) -> Any:
     """Return a column as the array that pandas keeps of it."""
     if isinstance(column, np.ndarray | pd.api.extensions.ExtensionArray):
         return column
+    if isinstance(column, list) and set(map(type, column)) == {int} and (held := np.array(column)).dtype == np.int64:
+        return held
     array = pd.Series(column).array
     return array.to_numpy() if isinstance(array, pd.arrays.NumpyExtensionArray) else array
 
@@ -149,17 +230,35 @@ def _index(names: tuple[str, ...]) -> pd.Index[Any]:
     return pd.Index(list(names))
 
 
-def _name(native: Any) -> str:
-    if isinstance(native, pd.CategoricalDtype):
-        return f"category[{_name(native.categories.dtype)}]"
-    return _plain_name(native)
+@lru_cache(maxsize=256)
+def _texts(values: tuple[str, ...]) -> _Joined:
+    return PandasKind().joined([_stored(list(values))])
+
+
+def _is_number(native: np.dtype[Any]) -> bool:
+    return native.isnative and (native.kind in "iu" or native == np.float64)
+
+
+_TEXTS = {
+    ("pyarrow", False): Dtype("str"),
+    ("python", False): Dtype("str[python]"),
+    ("pyarrow", True): Dtype("string[pyarrow]"),
+    ("python", True): Dtype("string[python]"),
+}
+"""Types of texts, by how they are stored and whether a missing one is NA."""
 
 
 @lru_cache(maxsize=1024)
-def _plain_name(native: Any) -> str:
+def _plain_dtype(native: Any) -> Dtype:
+    return Dtype(_name(native))
+
+
+def _name(native: Any) -> str:
+    if isinstance(native, pd.CategoricalDtype):
+        return f"category[{_name(native.categories.dtype)}]"
     if isinstance(native, pd.ArrowDtype):
         return f"ArrowDtype({native.pyarrow_dtype})"
-    return f"string[{native.storage}]" if str(native) == "string" else str(native)
+    return _TEXTS[native.storage, native.na_value is pd.NA].name if isinstance(native, pd.StringDtype) else str(native)
 
 
 @lru_cache(maxsize=1024)
@@ -174,6 +273,8 @@ def _native(dtype: Dtype) -> Any:
         return pd.CategoricalDtype(pd.Index(list(dtype.categories or ()), dtype=inner), dtype.ordered)
     if dtype.name.startswith("ArrowDtype("):
         return pd.ArrowDtype(arrow_type(dtype.name.removeprefix("ArrowDtype(")[:-1]))
+    if dtype.name == "str[python]":
+        return pd.StringDtype("python", na_value=np.nan)
     return pd.api.types.pandas_dtype(dtype.name)
 
 

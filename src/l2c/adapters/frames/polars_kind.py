@@ -10,8 +10,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+from jaxtyping import Int64
 
-from l2c.adapters.frames.stored import Dtype, Part, Positions, plain_type
+from l2c.adapters.frames.stored import Dtype, Numbers, Part, Positions, plain_type
+from l2c.core.types import Label
 from l2c.errors import MissingExtraError
 
 
@@ -44,6 +46,15 @@ class PolarsKind:
         name = re.sub(r"^(Enum|Categorical)\(.*", r"\1", str(column.dtype), flags=re.DOTALL)
         return Dtype(name, tuple(column.dtype.categories), ordered=True) if name == "Enum" else Dtype(name)
 
+    def numbers(self, column: Any) -> Numbers | None:  # noqa: ARG002  # columns are no arrays
+        return None
+
+    def texts(self, column: Any) -> list[str | None] | None:  # noqa: ARG002  # Arrow is near enough
+        return None
+
+    def is_told_by_cells(self, dtype: Dtype, *, numeric: bool) -> bool:  # noqa: ARG002  # it may say more
+        return False
+
     def value_type(self, dtype: Dtype) -> pa.DataType | None:
         return plain_type(self.arrow(_polars().Series([], dtype=_native(dtype))).type)
 
@@ -62,6 +73,15 @@ class PolarsKind:
 
     def gather_all(self, parts: Sequence[Part]) -> list[Any]:
         return [self.gather(*part) for part in parts]
+
+    def joined(self, columns: Sequence[Any]) -> Any:
+        return columns
+
+    def gather_joined(self, joined: Any, index: Int64[np.ndarray, "columns rows"]) -> list[Any]:
+        return [self.gather(column, None, places) for column, places in zip(joined, index, strict=True)]
+
+    def coded(self, values: tuple[Label, ...], index: Positions) -> Any:
+        return [values[place] for place in index.tolist()]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         return _polars().DataFrame(dict(columns))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from l2c.adapters.frames.columns import (
-    Numbers,
     arrays,
     decoded,
     encoded,
@@ -20,9 +18,9 @@ from l2c.adapters.frames.columns import (
     naming_problems,
     numbers,
     size_problems,
-    unique_names,
 )
-from l2c.adapters.frames.kinds import library_of
+from l2c.adapters.frames.opened import opened
+from l2c.adapters.frames.stored import FrameKind, Numbers
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Label, Mask
@@ -96,22 +94,39 @@ def read(frame: Any, schema: Schema) -> Reading:
     >>> reading.problems[0].sentence
     "column 'job', row 1: 'nurs' is not a known level; did you mean 'nurse'?"
     """
-    kind = library_of(frame)
-    names = kind.names(frame)
-    problems = [*naming_problems(names), *_matching_problems(names, schema), *size_problems(frame)]
-    found = arrays(frame, kind, (name for name in unique_names(names) if name in schema.names), problems)
+    sheet = opened(frame)
+    kind, rows = sheet.kind, len(sheet.frame)
+    problems = [*naming_problems(sheet.names), *_matching_problems(sheet.names, schema), *size_problems(sheet.frame)]
+    columns = {name: column for name, column in sheet.named().items() if name in schema}
+    plain = {name: _plain(kind, schema, name, column) for name, column in columns.items()}
+    found = arrays({name: column for name, column in columns.items() if plain[name] is None}, kind, problems)
     problems += [problem for name, array in found.items() for problem in _type_problems(schema[name], array)]
     if problems:
         raise DataError(problems)
-    cells = np.empty((len(frame), len(schema.features)))
+    cells = np.empty((rows, len(schema.features)))
     for i, feature in enumerate(schema.features):
-        cells[:, i] = numbers(found[feature.name]) if feature.numeric else _codes(feature, found[feature.name])
+        if (values := plain[feature.name]) is None:
+            array = found[feature.name]
+            values = numbers(array) if feature.numeric else _codes(schema.level_codes[i], array)
+        cells[:, i] = values
+    suspect = _suspect(schema, cells)
+    if not suspect.any():
+        return Reading(cells, (), np.zeros(len(cells), dtype=bool))
     told = [
         problem
-        for i in np.flatnonzero(_suspect(schema, cells).any(axis=0))
-        for problem in _problems(schema.features[i], found[schema.features[i].name], cells[:, i])
+        for i in np.flatnonzero(suspect.any(axis=0))
+        for problem in _problems(schema.features[i], kind.arrow(columns[schema.names[i]]), cells[:, i])
     ]
     return _reading(cells, sorted(told, key=lambda problem: problem.row))
+
+
+def _plain(kind: FrameKind, schema: Schema, name: str, column: Any) -> Numbers | list[float] | None:
+    """Return the cells of a column that is known by its type to be numbers, or few texts; None of others."""
+    place = schema.index(name)
+    if schema.features[place].numeric:
+        return kind.numbers(column)
+    texts = kind.texts(column) if len(column) <= FEW else None
+    return None if texts is None else _looked_up(schema.level_codes[place], texts)
 
 
 def strict(reading: Reading) -> Cells:
@@ -132,12 +147,12 @@ def _reading(cells: Cells, problems: Sequence[RowProblem]) -> Reading:
 
 
 def _matching_problems(names: Sequence[Any], schema: Schema) -> Iterator[str]:
-    texts = [name for name in dict.fromkeys(names) if isinstance(name, str)]
+    texts = dict.fromkeys(name for name in names if isinstance(name, str))
     absent = [name for name in schema.names if name not in texts]
     for name in absent:
         yield f"column {name!r} is missing, but the schema declares it"
     for name in texts:
-        if name not in schema.names and name != schema.target:
+        if name not in schema and name != schema.target:
             yield f"column {name!r} is not in the schema{nearest(name, absent) or '; drop it, or declare it'}"
 
 
@@ -161,13 +176,10 @@ def _parses(value: str | bool) -> bool:
 
 def _suspect(schema: Schema, cells: Cells) -> Mask:
     """Return which cells cannot be read."""
-    numeric, whole, missing = (
-        np.array([getattr(feature, name) for feature in schema.features]) for name in ("numeric", "integer", "missing")
-    )
     gone = np.isnan(cells)
     with np.errstate(invalid="ignore"):
-        odd = np.where(numeric, np.isinf(cells) | (whole & (cells != np.trunc(cells)) & ~gone), cells == _UNKNOWN)
-    return np.asarray(odd | (gone & ~missing))
+        broken = np.isinf(cells) | (schema.integer & (cells != np.trunc(cells)) & ~gone)
+    return np.asarray(np.where(schema.numeric, broken, cells == _UNKNOWN) | (gone & ~schema.missing))
 
 
 def _problems(feature: Feature, array: pa.Array, cells: Numbers) -> Iterator[RowProblem]:
@@ -175,26 +187,17 @@ def _problems(feature: Feature, array: pa.Array, cells: Numbers) -> Iterator[Row
     yield from _missing_problems(feature, cells)
 
 
-def _codes(feature: Feature, array: pa.Array) -> Numbers:
+def _codes(known: Mapping[Label, float], array: pa.Array) -> Numbers:
     """Return the index of each value's level, NaN where missing, `_UNKNOWN` where there is none."""
-    known = _known(feature.levels, tuple(map(type, feature.levels)))
-
-    def codes(values: list[Any]) -> list[float]:
-        return [np.nan if is_missing(value) else known.get(value, _UNKNOWN) for value in values]
-
     if len(array) <= FEW:  # as many look-ups as finding the distinct values would take
-        return np.array(codes(decoded(array).to_pylist()))
+        return np.array(_looked_up(known, decoded(array).to_pylist()))
     distinct = encoded(array)
-    by_place = [*codes(distinct.dictionary.to_pylist()), np.nan]
+    by_place = [*_looked_up(known, distinct.dictionary.to_pylist()), np.nan]
     return np.array(by_place)[distinct.indices.fill_null(len(by_place) - 1).to_numpy()]
 
 
-@lru_cache(maxsize=4096)
-def _known(
-    levels: tuple[Label, ...],
-    types: tuple[type, ...],  # noqa: ARG001  # without them, 1, 1.0 and True would be the same key
-) -> dict[Label, float]:
-    return {level: float(code) for code, level in enumerate(levels)}
+def _looked_up(known: Mapping[Label, float], values: Sequence[Any]) -> list[float]:
+    return [np.nan if is_missing(value) else known.get(value, _UNKNOWN) for value in values]
 
 
 def _level_problems(feature: Feature, array: pa.Array, codes: Numbers) -> Iterator[RowProblem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -11,7 +12,9 @@ import pandas as pd
 
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.frames.making import EXACT, level_column, level_places, make
-from l2c.adapters.frames.shape import FrameShape, feature_columns
+from l2c.adapters.frames.opened import opened
+from l2c.adapters.frames.reading import read
+from l2c.adapters.frames.shape import FrameShape, shape_of
 from l2c.adapters.frames.stored import Dtype, FrameKind, Part, Positions
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Mask
@@ -45,28 +48,48 @@ def rebuild(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: 
     0  clerk     40
     1  nurse     40
     """
-    return library_of(frame).frame(rebuilt_columns(frame, schema, rows, cells, changed))
+    features = features_of(frame, schema)
+    shape, own = shape_of(features, schema), read(features, schema).cells
+    now = np.where(changed, cells, own[rows])
+    return shape.library.frame(rebuilt_columns(features, shape, rows, now, changed))
 
 
-def rebuilt_columns(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: Mask) -> dict[str, Any]:
-    """Return the columns of the frame that `rebuild` returns, as its library keeps them."""
-    kind, moving = library_of(frame), np.logical_or.reduce(changed, axis=0)
+def rebuilt_columns(frame: Any, shape: FrameShape, rows: Positions, cells: Cells, changed: Mask) -> dict[str, Any]:
+    """Return the columns of the frame that `rebuild` returns, as its library keeps them; they are nobody else's.
+
+    Parameters
+    ----------
+    frame, shape
+        The frame of features that the rows came from, and its shape.
+    cells
+        As `rebuild` takes them; where nothing changed they are the caller's own.
+    """
+    schema, kind, told = shape.schema, shape.library, shape.told_by_cells
+    if (np.abs(cells) > EXACT).any():
+        told = replace(told, columns=tuple(one for one in told.columns if not schema[one[0]].numeric))
+    found = told.making.columns(cells)
+    if told is not shape:
+        found |= _gathered(frame, kind, schema, rows, cells, changed, found)
+    return {name: found[name] for name, _ in shape.columns}
+
+
+def _gathered(
+    frame: Any, kind: FrameKind, schema: Schema, rows: Positions, cells: Cells, changed: Mask, found: Collection[str]
+) -> dict[str, Any]:
+    """Return the columns that were not found otherwise: the caller's own values but where they changed."""
     # Behind a column stand all levels of its feature, and a missing value.
     index = np.where(changed.T, len(frame) + level_places(schema, cells), rows)
     parts: dict[str, Part] = {}
     for name, column in zip(kind.names(frame), kind.columns(frame), strict=True):
-        if name not in schema.names:
+        if name in found:
             continue
         place = schema.index(name)
-        if not moving[place]:
+        dtype, feature, moved = kind.dtype_of(column), schema.features[place], changed[:, place]
+        if not moved.any():
             parts[name] = column, None, rows
-            continue
-        dtype, feature = kind.dtype_of(column), schema.features[place]
-        behind = level_column(kind, dtype, feature, cells[:, place])
-        if behind is not None:
-            parts[name] = column, behind, index[place]
+        elif (levels := level_column(kind, dtype, feature, cells[:, place])) is not None:
+            parts[name] = column, levels, index[place]
         else:
-            moved = changed[:, place]
             made = make(kind, dtype, feature, cells[moved, place])
             parts[name] = column, made, np.where(moved, len(frame) + np.cumsum(moved) - 1, rows)
     return dict(zip(parts, kind.gather_all(list(parts.values())), strict=True))
@@ -74,10 +97,11 @@ def rebuilt_columns(frame: Any, schema: Schema, rows: Positions, cells: Cells, c
 
 def features_of(frame: Any, schema: Schema) -> Any:
     """Return the frame with the schema's columns only, in its own order."""
-    names = feature_columns(frame, schema)
-    if library_of(frame).name == "pandas":
-        return frame.copy(deep=not COPIES_ON_WRITE) if len(names) == frame.shape[1] else frame[names]
-    return nw.from_native(frame, eager_only=True).select(names).to_native()
+    sheet = opened(frame)
+    whole, names = sheet.frame, [name for name in sheet.names if name in schema]
+    if sheet.kind.name == "pandas":
+        return whole.copy(deep=not COPIES_ON_WRITE) if len(names) == len(sheet.names) else whole[names]
+    return nw.from_native(whole, eager_only=True).select(names).to_native()
 
 
 def height(frame: Any) -> int:
@@ -85,44 +109,49 @@ def height(frame: Any) -> int:
     return len(frame)
 
 
-def keeps_numbers(frame: Any, schema: Schema) -> bool:
+def keeps_numbers(shape: FrameShape) -> bool:
     """Return whether the columns of a frame hold every number of the cells that it was made from, to the last digit.
 
     >>> import pandas as pd
     >>> from l2c.core.feature import Feature
     >>> schema, rows = Schema((Feature(name="debt", kind="numeric"),)), pd.DataFrame({"debt": [0.1, 0.2]})
-    >>> keeps_numbers(rows, schema), keeps_numbers(rows.astype("float32"), schema)
+    >>> keeps_numbers(shape_of(rows, schema)), keeps_numbers(shape_of(rows.astype("float32"), schema))
     (True, False)
     """
-    kind, numeric = library_of(frame), {feature.name for feature in schema.features if feature.numeric}
-    columns = zip(kind.names(frame), kind.columns(frame), strict=True)
-    return all(kind.dtype_of(column).name.lower() in WIDE for name, column in columns if name in numeric)
+    return all(dtype.name.lower() in WIDE for name, dtype in shape.columns if shape.schema[name].numeric)
 
 
-def holds_what_is_built(frame: Any, shape: FrameShape, cells: Cells) -> bool:
-    """Return whether the values of a frame are the very ones that its shape builds from its cells.
+def holds_what_is_built(frame: Any, own: FrameShape, shape: FrameShape, cells: Cells) -> bool:
+    """Return whether the values of a frame are the very ones that another's shape builds from its cells.
 
     Where that cannot be told from the columns' types the answer is no.
 
+    Parameters
+    ----------
+    frame, own, cells
+        The frame, its own shape and its cells.
+
+    Examples
+    --------
     >>> import pandas as pd
-    >>> from l2c.adapters.frames.shape import shape_of
-    >>> rows = pd.DataFrame({"age": [30, 40]})
-    >>> shape, cells = shape_of(rows, Schema.infer(rows)), np.array([[30.0], [40.0]])
-    >>> holds_what_is_built(rows, shape, cells), holds_what_is_built(rows.astype("float64"), shape, cells)
-    (True, False)
+    >>> rows, cells = pd.DataFrame({"age": [30, 40]}), np.array([[30.0], [40.0]])
+    >>> floats, schema = rows.astype("float64"), Schema.infer(rows)
+    >>> shape = shape_of(rows, schema)
+    >>> holds_what_is_built(rows, shape, shape, cells)
+    True
+    >>> holds_what_is_built(floats, shape_of(floats, schema), shape, cells)
+    False
     """
-    kind = library_of(frame)
     # Of what is missing there may be two sorts, and a whole number beyond 2^53 is not what its cell says.
-    if kind.name != shape.kind or np.isnan(cells).any() or np.abs(cells).max(initial=0.0) > EXACT:
+    if own.kind != shape.kind or np.isnan(cells).any() or np.abs(cells).max(initial=0.0) > EXACT:
         return False
-    columns = dict(zip(kind.names(frame), kind.columns(frame), strict=True))
-    return all(_stored_as(kind, columns[name], dtype) for name, dtype in shape.columns)
+    types = dict(own.columns)
+    return all(types[name] == dtype and _is_plain(frame, name, dtype) for name, dtype in shape.columns)
 
 
-def _stored_as(kind: FrameKind, column: Any, dtype: Dtype) -> bool:
-    """Return whether a column has a type, and is no collection of any objects."""
-    texts = dtype.name != "object" or pd.api.types.infer_dtype(column, skipna=False) == "string"
-    return texts and kind.dtype_of(column) == dtype
+def _is_plain(frame: Any, name: str, dtype: Dtype) -> bool:
+    """Return whether a column is no collection of any objects."""
+    return dtype.name != "object" or bool(pd.api.types.infer_dtype(frame[name], skipna=False) == "string")
 
 
 def index_of(frame: Any) -> list[Any] | None:
@@ -132,7 +161,8 @@ def index_of(frame: Any) -> list[Any] | None:
     >>> index_of(pd.DataFrame({"age": [30, 40]}, index=["ann", "bob"]))
     ['ann', 'bob']
     """
-    return library_of(frame).labels(frame)
+    sheet = opened(frame)
+    return sheet.kind.labels(sheet.frame)
 
 
 def decorate(frame: Any, before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[Any]]) -> Any:
@@ -146,15 +176,20 @@ def decorate(frame: Any, before: Mapping[str, Sequence[Any]], after: Mapping[str
     """
     kind = library_of(frame)
     own = zip(kind.names(frame), kind.columns(frame), strict=True)
-    return decorated(kind, dict(own), before, after)
+    return decorated(kind, {name: unshared(kind, column) for name, column in own}, before, after)
 
 
 def decorated(
     kind: FrameKind, columns: Mapping[str, Any], before: Mapping[str, Sequence[Any]], after: Mapping[str, Sequence[Any]]
 ) -> Any:
-    """Return native columns as a frame with bookkeeping columns in front and behind; it shares nothing with them."""
-    first, last = ({_free(name, columns): values for name, values in told.items()} for told in (before, after))
-    return kind.frame({name: unshared(kind, column) for name, column in (first | dict(columns) | last).items()})
+    """Return native columns as a frame with bookkeeping columns in front and behind.
+
+    It shares nothing with what stands beside them; the columns themselves become its own.
+    """
+    first, last = (
+        {_free(name, columns): unshared(kind, values) for name, values in told.items()} for told in (before, after)
+    )
+    return kind.frame(first | dict(columns) | last)
 
 
 def unshared(kind: FrameKind, column: Any) -> Any:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from l2c.adapters.frames.kinds import KINDS, library_of
-from l2c.adapters.frames.making import made_columns
+from l2c.adapters.frames.making import Making
+from l2c.adapters.frames.opened import opened
 from l2c.adapters.frames.stored import Dtype, FrameKind
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.core.types import Cells
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FrameShape:
     """The kind of a frame and its feature columns, in its own order, with their types.
 
@@ -33,8 +35,29 @@ class FrameShape:
 
     def build(self, cells: Cells) -> Any:
         """Return a native frame that holds these cells, given in the schema's order."""
-        kind = KINDS[self.kind]
-        return kind.frame(made_columns(kind, self.columns, self.schema, cells))
+        made = self.making.columns(cells)
+        return self.library.frame({name: made[name] for name, _ in self.columns})
+
+    @property
+    def library(self) -> FrameKind:
+        """The library of the frame."""
+        return KINDS[self.kind]
+
+    @cached_property
+    def making(self) -> Making:
+        """How columns like the frame's are made."""
+        return Making.of(self.library, self.columns, self.schema)
+
+    @cached_property
+    def told_by_cells(self) -> FrameShape:
+        """The same columns without those of which cells, numbers up to 2^53 or texts, do not tell all."""
+        kept = (
+            (name, dtype)
+            for name, dtype in self.columns
+            if self.library.is_told_by_cells(dtype, numeric=self.schema[name].numeric)
+        )
+        columns = tuple(kept)
+        return self if columns == self.columns else replace(self, columns=columns)
 
     def in_kind_of(self, frame: Any) -> FrameShape:
         """Return the same columns for a frame's library; in another library they have the types natural there."""
@@ -67,14 +90,14 @@ def _natural(kind: FrameKind, feature: Feature) -> Dtype:
     return kind.dtype_of(held[feature.name])
 
 
-def shape_of(frame: Any, schema: Schema) -> FrameShape:
-    """Return the shape of a frame that `read` accepts."""
-    kind = library_of(frame)
-    columns = zip(kind.names(frame), kind.columns(frame), strict=True)
-    typed = tuple((name, kind.dtype_of(column)) for name, column in columns if name in schema.names)
+def shape_of(frame: Any, schema: Schema, expected: FrameShape | None = None) -> FrameShape:
+    """Return the shape of a frame that `read` accepts; the expected one itself, if it is that.
+
+    What was worked out for a shape serves again.
+    """
+    sheet = opened(frame)
+    kind, columns = sheet.kind, zip(sheet.names, sheet.columns, strict=True)
+    typed = tuple((name, kind.dtype_of(column)) for name, column in columns if name in schema)
+    if expected is not None and (kind.name, typed) == (expected.kind, expected.columns) and schema is expected.schema:
+        return expected
     return FrameShape(kind.name, schema, typed)
-
-
-def feature_columns(frame: Any, schema: Schema) -> list[str]:
-    """Return the names of the schema's columns in the frame's own order."""
-    return [name for name in library_of(frame).names(frame) if name in schema.names]

@@ -9,11 +9,12 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Int64
+from jaxtyping import Float64, Int64
 
 from l2c.core.types import Label
 
 Positions = Int64[np.ndarray, " rows"]
+Numbers = Float64[np.ndarray, " rows"]
 
 Part = tuple[Any, Any, Positions]
 """A native column, another one behind it or None, and the places of both to gather values from."""
@@ -81,6 +82,18 @@ class FrameKind(Protocol):
 
     def dtype_of(self, column: Any) -> Dtype: ...
 
+    def numbers(self, column: Any) -> Numbers | None:
+        """Return a column of numbers that is kept as a plain array as float64, NaN where missing; None of others."""
+        ...
+
+    def texts(self, column: Any) -> list[str | None] | None:
+        """Return the values of a column whose type holds nothing but texts, None where missing; None of others."""
+        ...
+
+    def is_told_by_cells(self, dtype: Dtype, *, numeric: bool) -> bool:
+        """Return whether cells, numbers up to 2^53 or texts, tell all of a column of this type."""
+        ...
+
     def value_type(self, dtype: Dtype) -> pa.DataType | None:
         """Return the Arrow type of a column's values, or None if it holds any object."""
         ...
@@ -103,6 +116,18 @@ class FrameKind(Protocol):
         """Return what `gather` returns for each of several columns."""
         ...
 
+    def joined(self, columns: Sequence[Any]) -> Any:
+        """Return columns in a form from which values of all of them are gathered at once."""
+        ...
+
+    def gather_joined(self, joined: Any, index: Int64[np.ndarray, "columns rows"]) -> list[Any]:
+        """Return the values at some places of each column; there are as many of each."""
+        ...
+
+    def coded(self, values: tuple[Label, ...], index: Positions) -> Any:
+        """Return a column of some values, each of which stands there as often as its place does."""
+        ...
+
     def frame(self, columns: Mapping[str, Any]) -> Any: ...
 
     def labels(self, frame: Any) -> list[Any] | None:
@@ -112,7 +137,9 @@ class FrameKind(Protocol):
 
 def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return an Arrow column in one piece, with one dictionary."""
-    return column if isinstance(column, pa.Array) else column.combine_chunks()
+    if isinstance(column, pa.Array):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def arrow_dtype(column: pa.Array) -> Dtype:

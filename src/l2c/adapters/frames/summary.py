@@ -16,9 +16,8 @@ from l2c.adapters.frames.columns import (
     naming_problems,
     numbers,
     size_problems,
-    unique_names,
 )
-from l2c.adapters.frames.kinds import library_of
+from l2c.adapters.frames.opened import opened
 from l2c.core.table import Column, Summary, summarise
 from l2c.errors import DataError
 
@@ -33,10 +32,9 @@ def summary_of(frame: Any) -> Summary:
     >>> summary_of(pd.DataFrame({"job": ["nurse", "clerk", None]})).columns[0]
     Column(name='job', dtype='text', values=('clerk', 'nurse'), ordered=False, missing=True)
     """
-    kind = library_of(frame)
-    names = kind.names(frame)
-    problems = [*naming_problems(names), *size_problems(frame)]
-    found = arrays(frame, kind, unique_names(names), problems)
+    sheet = opened(frame)
+    problems = [*naming_problems(sheet.names), *size_problems(frame)]
+    found = arrays(sheet.named(), sheet.kind, problems)
     problems += [problem for name, array in found.items() for problem in _infinities(name, array)]
     if problems:
         raise DataError(problems)

@@ -67,7 +67,7 @@ def all_columns(count: int, shape: FrameShape, model: str) -> list[str]:
 def in_order(frame: Any, columns: list[str]) -> pd.DataFrame:
     """Return some columns of a frame of any kind as a pandas frame, in this order."""
     rows = as_pandas(frame)
-    return rows if rows.columns.tolist() == columns else rows[columns]
+    return rows if KINDS["pandas"].names(rows) == columns else rows[columns]
 
 
 def by_category(shape: FrameShape, categories: Mapping[str, Sequence[Label]]) -> FrameShape:

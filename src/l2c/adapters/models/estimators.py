@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from l2c.adapters.frames import FrameShape, kind_of
+from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.models.columns import column_named
 from l2c.adapters.models.frame_model import FrameModel
 from l2c.adapters.models.labels import one_hot
@@ -65,7 +66,7 @@ def _takes(model: Any) -> Callable[[Any], Any]:
         # An estimator that was fitted on an array takes an array, in the frame's column order.
         if names is None and hasattr(model, "n_features_in_"):
             return np.asarray(frame)
-        if list(frame.columns) == as_given:
+        if library_of(frame).names(frame) == as_given:
             return frame
         # A column that it was fitted on and does not use, such as the target, it can do without.
         found = [column_named(name, frame.columns) for name in ([] if names is None else names)]

@@ -63,7 +63,8 @@ class TorchModel:
             for start in range(0, max(len(cells), 1), BLOCK):
                 some = cells[start : start + BLOCK]
                 self.inputs.encoder.fill(block, some)
-                block[len(some) :] = 0.0
+                if start:  # a new block is empty, and one that was used is not
+                    block[len(some) :] = 0.0
                 answer = self._asked(matrix)
                 if not start:
                     told = np.empty((len(cells), answer.shape[1]))

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from l2c.adapters.frames import FrameShape
+from l2c.adapters.frames.kinds import KINDS
 from l2c.adapters.models.columns import all_columns, as_pandas, by_category, columns_of, in_order
 from l2c.adapters.models.estimators import classes_of, task_of
 from l2c.adapters.models.frame_model import FrameModel, two_columns
@@ -86,8 +88,8 @@ def _takes(booster: Any, shape: FrameShape) -> Callable[[Any], Any]:
     def taken(frame: Any) -> Any:
         ordered = in_order(frame, columns)
         # XGBoost finds the codes of categories by itself, but asks that they are declared as such.
-        types = zip(columns, ordered.dtypes.tolist(), strict=True)
-        plain = [name for name, dtype in types if name in categorical and dtype != "category"]
+        stored = zip(columns, KINDS["pandas"].columns(ordered), strict=True)
+        plain = [name for name, column in stored if name in categorical and not isinstance(column, pd.Categorical)]
         return ordered.astype(dict.fromkeys(plain, "category")) if plain else ordered
 
     return taken
