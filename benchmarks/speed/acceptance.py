@@ -62,7 +62,7 @@ def looked(
     explainer: l2c.Explainer, known: Case, rows: int | None, seed: int, pool: int | None
 ) -> tuple[tuple[Search, ...], Released]:
     """Return what was looked at for some rows, and the sets chosen from it: what `explain` does before it confirms."""
-    people = People.read(known.rows[:rows], explainer.schema)
+    people = People.read(known.rows[:rows], explainer.schema, explainer.bundle.mark.shape)
     cells, counterer = people.cells, explainer.bundle.counterer
     request = request_for(known, len(cells), seed=seed, select="balanced", plausibility=0.0, pool=pool)
     share = acceptance_at(request.plausibility, explainer.bundle.notes["acceptance"])

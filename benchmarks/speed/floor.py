@@ -48,7 +48,7 @@ def request_for(known: Case, rows: int, **asked: Any) -> Request:
 def figures(known: Case, select: str, dial: float, asked: Asked) -> dict[str, Any]:
     """Return times of one case, and the floor's."""
     explainer, rows = known.explainer, known.rows[: asked.rows or MOST_ROWS]
-    people = People.read(rows, explainer.schema)
+    people = People.read(rows, explainer.schema, explainer.bundle.mark.shape)
     request = request_for(known, len(rows), select=select, plausibility=dial)
 
     def ours() -> Released:
@@ -60,7 +60,7 @@ def figures(known: Case, select: str, dial: float, asked: Asked) -> dict[str, An
     many = np.resize(released.cells, (judged + again * known.seen, released.cells.shape[1]))
     time, floor = taken_in_turn((ours, known.alone(many)), 5 * asked.repeats)
     found = explainer.explain(rows, N, select=select, plausibility=dial, reasons=False)
-    into = taken(lambda: People.read(rows, explainer.schema), asked.repeats)
+    into = taken(lambda: People.read(rows, explainer.schema, explainer.bundle.mark.shape), asked.repeats)
     out = taken(lambda: replace(found, _built=None).to_frame(), asked.repeats)
     return {
         "part": "floor", "data": known.name, "model": known.kind, "select": select, "dial": dial, "rows": len(rows),

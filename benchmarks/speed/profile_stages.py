@@ -101,7 +101,7 @@ def run(asked: Asked) -> list[dict[str, Any]]:
 def shares(known: Case, select: str, dial: float, asked: Asked) -> dict[str, Any]:
     """Return how the time of one request is spent, by the medians of several runs."""
     explainer, rows = known.explainer, known.rows[: asked.rows]
-    people = People.read(rows, explainer.schema)
+    people = People.read(rows, explainer.schema, explainer.bundle.mark.shape)
     request = request_for(known, len(rows), select=select, plausibility=dial)
 
     def once() -> dict[str, float]:
