@@ -415,6 +415,7 @@ STORED: list[tuple[Feature, Any]] = [
     (PAY, pd.Series([0.5, 1.25, np.nan], dtype=object)),
     (AGE, pd.Series([30, 40, None], dtype=object)),
     *[(JOB, pd.Series(TEXTS, dtype=name)) for name in ("str", "string[python]", "string[pyarrow]", object)],
+    (JOB, pd.Series(TEXTS, dtype=pd.StringDtype("python", na_value=np.nan))),
     (JOB, pd.Series(["nurse", "clerk", np.nan], dtype=object)),
     (JOB, pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.string()))),
     (JOB, pd.Series(TEXTS, dtype=pd.ArrowDtype(pa.large_string()))),
@@ -757,6 +758,36 @@ def test_few_rows_and_many_are_read_alike(make: Any, rows: int) -> None:
     expected[bad] = np.nan
     assert np.array_equal(reading.cells, expected, equal_nan=True)
     assert [problem.row for problem in reading.problems] == np.flatnonzero(bad).tolist()
+
+
+def test_a_frame_of_the_expected_shape_has_that_very_shape(make: Any) -> None:
+    rows, schema = make({"age": [30, 40], "job": ["nurse", "clerk"]}), Schema((AGE, JOB))
+    expected = shape_of(rows, schema)
+    assert shape_of(rows, schema, expected) is expected
+    other = make({"job": ["nurse", "clerk"], "age": [30, 40]})
+    assert shape_of(other, schema, expected) == shape_of(other, schema) != expected
+
+
+@pytest.mark.parametrize("values", [("paid", "late"), (0, 1), (False, True), ("paid", 0), (2**63, 1)])
+@pytest.mark.parametrize("index", [[1, 0, 1], [1], []])
+def test_few_values_that_stand_there_often_make_the_column_of_their_list(
+    make: Any, values: tuple[Any, ...], index: list[int]
+) -> None:
+    kind = frames.kinds.library_of(make({"age": [1]}))
+    if kind.name != "pandas" and values in (("paid", 0), (2**63, 1)):
+        pytest.skip("no column holds both there")
+    column, listed = kind.coded(values, np.array(index, dtype=np.int64)), [values[place] for place in index]
+    assert_same(kind.frame({"x": column}), kind.frame({"x": pd.Series(listed) if kind.name == "pandas" else listed}))
+
+
+@pytest.mark.parametrize("rows", [3, 5000])
+def test_levels_gathered_at_once_are_those_gathered_one_by_one(make: Any, rows: int) -> None:
+    frame = make({"job": ["a", None, "b"], "town": ["x", "y", "z"], "age": [1.5, 2.5, 3.5]})
+    kind = frames.kinds.library_of(frame)
+    columns, index = kind.columns(frame), np.random.default_rng(0).integers(0, 3, (3, rows))
+    together = kind.frame(dict(zip("abc", kind.gather_joined(kind.joined(columns), index), strict=True)))
+    apart = (kind.gather(column, None, places) for column, places in zip(columns, index, strict=True))
+    assert_same(together, kind.frame(dict(zip("abc", apart, strict=True))))
 
 
 @pytest.mark.parametrize("rows", [3, 5000])

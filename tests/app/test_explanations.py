@@ -38,6 +38,19 @@ def test_the_features_alone_are_ready_for_the_model(german, model, found):
     assert (model.predict(features) == found.to_frame()["prediction"]).all()
 
 
+def test_a_frame_that_is_written_to_is_not_the_one_that_is_given_next(explainer, german):
+    rows = german.test[:2].drop(columns=german.target)
+    found, kept = explainer.explain(rows, 3), rows.copy(deep=True)
+    for ask in (found.to_frame, found.features):
+        first, expected = ask(), ask()
+        for name in first.columns:
+            first.loc[:, name] = first[name].iloc[0]
+            first.loc[0, name] = first[name].iloc[-1]
+            first[name].array[:] = first[name].array[0]
+        pd.testing.assert_frame_equal(ask(), expected)
+    pd.testing.assert_frame_equal(rows, kept)
+
+
 def test_explanations_cannot_be_changed(found):
     with pytest.raises(FrozenInstanceError):
         found.index = None

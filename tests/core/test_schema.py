@@ -587,3 +587,16 @@ def test_every_problem_in_plain_data_is_told_at_once() -> None:
         "rule 0: expected cause and effect, the names of two features",
         "target must be a column's name, not 3",
     ]
+
+
+@given(schemas())
+def test_what_is_worked_out_once_is_what_the_features_say(schema: Schema) -> None:
+    for place, feature in enumerate(schema.features):
+        assert feature.name in schema
+        assert schema.index(feature.name) == place
+        assert schema.numeric[place] == feature.numeric
+        assert schema.integer[place] == feature.integer
+        assert schema.missing[place] == feature.missing
+        assert schema.level_counts[place] == len(feature.levels)
+        assert [schema.level_codes[place][level] for level in feature.levels] == list(range(len(feature.levels)))
+    assert "no such feature" not in schema
