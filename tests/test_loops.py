@@ -15,6 +15,7 @@ import l2c
 from adapters.models.test_twins import CELLS, INPUTS, LAYOUT, NETWORKS
 from compiling import uncompiled
 from engine.test_networks import random_network
+from l2c.adapters.frames import making
 from l2c.adapters.models.twins import twin_of
 from l2c.core import layout as layouts_module
 from l2c.core import room, twin
@@ -64,6 +65,12 @@ def test_networks(seed, widths, rows):
     network, inputs = random_network(widths, rng), rng.normal(size=(rows, widths[0])).astype(np.float32)
     inputs[rng.random(inputs.shape) < 0.5] = 0.0
     assert_one(every_way(networks, lambda: forward(network, inputs)))
+
+
+@given(layouts(), SEEDS)
+def test_places_of_levels(layout, seed):
+    cells = random_cells(layout, 6, np.random.default_rng(seed))
+    assert_one(every_way(making, lambda: making.level_places(layout.schema, cells)))
 
 
 @given(layouts(hows=HOWS), SEEDS)

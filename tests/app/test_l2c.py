@@ -759,7 +759,7 @@ def test_a_plain_function_is_learned_from_by_a_twin_or_not_at_all_and_the_explai
     def bent(frame):
         return paid(frame) ** 2
 
-    by_twin, untaught = (replace(QUICK, model_rows=rows).fit(people(), bent, PEOPLE) for rows in (500, 0))
+    by_twin, untaught = (replace(QUICK, model_rows=rows).fit(people(), bent, PEOPLE) for rows in (2000, 0))
     assert by_twin.training.startswith("the model offers no gradient, so a twin taught, which learned its answers to ")
     assert by_twin.bundle.counterer.foresight
     assert by_twin.bundle.notes["model_rows"] > untaught.bundle.notes["model_rows"]

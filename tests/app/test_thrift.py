@@ -13,6 +13,7 @@ import pytest
 import l2c
 from l2c import L2C
 from l2c.adapters.models import frame_model
+from l2c.app.ahead import as_many_as
 from l2c.app.fitting import acceptance_at
 from l2c.core.blackbox import BlackBox
 from l2c.core.types import Cells, Probabilities
@@ -122,7 +123,7 @@ def test_a_single_row_is_one_call_of_the_model_where_its_first_proposals_will_do
             assert (counting.calls, counting.rows) == (1, 1 + len(found))
         elif found.released.tries <= first_round:
             assert counting.calls == 1
-            assert counting.rows <= 1 + 4 * (1.5 * first_round + 33)
+            assert counting.rows <= 1 + 4 * as_many_as(first_round, 20_000)
         else:
             assert counting.calls <= 1 + found.released.tries / first_round
 
@@ -131,7 +132,7 @@ def test_a_first_round_is_as_long_as_it_takes_by_what_was_seen():
     explainer = wide_desk(seen=False)
     assert all(0.1 <= share < 1 for share in explainer.bundle.notes["acceptance"])
     rows = wide_rows(40, 5)
-    notes = dict(explainer.bundle.notes, acceptance=(1.0, 1.0))
+    notes = dict(explainer.bundle.notes, acceptance=[1.0, 1.0])
     timid = replace(explainer, bundle=replace(explainer.bundle, notes=notes))
     (few, found), (many, same) = asked(explainer, rows, n=10), asked(timid, rows, n=10)
     assert few.calls <= many.calls

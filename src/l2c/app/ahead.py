@@ -32,8 +32,8 @@ SURE = 2.0
 """How clear, in log-odds, a row's class must be to ask ahead for the other outcome alone: should it be another, that is
 a call more."""
 
-SHARE, SPARE = 1.5, 32
-"""Proposals asked ahead for each one of a first round, and beyond: some rows need more than others."""
+SPREAD, SPARE = 6.0, 32
+"""Proposals asked ahead beyond a first round, so many times its square root and some more: a second one needs few."""
 
 Goals = Callable[[Probabilities], Goal]
 """From the model's answers for the rows as they are, once or several times over, to what they should reach."""
@@ -291,4 +291,4 @@ def decoded(draws: Draws, rows: np.ndarray, levels: Levels, *, others: bool) -> 
 
 def as_many_as(first_round: int, most: int) -> int:
     """Return about how many proposals of a row to ask ahead, if it begins with so many and draws no more than that."""
-    return min(math.ceil(SHARE * first_round) + SPARE, most)
+    return min(first_round + math.ceil(SPREAD * math.sqrt(first_round)) + SPARE, most)

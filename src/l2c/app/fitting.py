@@ -478,14 +478,12 @@ def pools_from(
     )
 
 
-PROBED_ROWS, PROBED_DRAWS = 30, 30
+PROBED_ROWS, PROBED_DRAWS = 20, 20
 LEAST_ACCEPTANCE = 0.1
 """No first round is sized for less: rows differ, and those that have enough ask no more."""
 
 
-def acceptance_seen(
-    counterer: Counterer, blackbox: BlackBox, dev: Cells, twin: Twin | None, seed: int
-) -> tuple[float, float]:
+def acceptance_seen(counterer: Counterer, blackbox: BlackBox, dev: Cells, twin: Twin | None, seed: int) -> list[float]:
     """Return the share of proposals that turn out valid on some dev rows, at either end of the dial, in two digits."""
     told = Answered.by(blackbox, dev[:PROBED_ROWS])
     question = other_class(counterer.layout, told, counterer.recipe.decode)
@@ -500,13 +498,13 @@ def acceptance_seen(
         drawn = sum(int(looked.drawn.sum()) for looked in pools.searches)
         return round(max(valid / drawn, LEAST_ACCEPTANCE), 2) if drawn else 1.0
 
-    return share(0.0), share(1.0)
+    return [share(0.0), share(1.0)]
 
 
 def acceptance_at(dial: float, seen: Any) -> float:
     """Return the share of proposals that should turn out valid at a place of the dial, from what `acceptance_seen` saw.
 
-    >>> acceptance_at(0.5, (0.6, 0.8))
+    >>> acceptance_at(0.5, [0.6, 0.8])
     0.7
     """
     first, last = seen

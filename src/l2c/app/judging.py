@@ -17,7 +17,7 @@ from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.core.blackbox import BlackBox
 from l2c.core.explanation import Measured, Released
-from l2c.core.types import Cells, Mask, Probabilities
+from l2c.core.types import Cells, Probabilities
 from l2c.release.explain import confirm
 from l2c.release.search import judged_by_all
 
@@ -33,33 +33,32 @@ class Shown:
     ----------
     frame, shape
         The frame of features that they start from, and its shape.
-    row, cells, changed
-        For each, the position of the row it starts from, its cells, and which of them are not the caller's own.
+    row, cells
+        For each, the position of the row it starts from, and its cells.
+    own
+        The cells of the rows themselves.
     """
 
     frame: Any
     shape: FrameShape
     row: Int64[np.ndarray, " shown"]
     cells: Cells
-    changed: Mask
+    own: Cells
 
     @classmethod
     def of(
         cls, frame: Any, shape: FrameShape, released: Released, rows: Int64[np.ndarray, " some"] | None = None
     ) -> Shown:
         """Return the counterfactuals of a release, behind some of the rows themselves."""
-        own = released.factual[released.row]
-        changed = (released.cells != own) & ~(np.isnan(released.cells) & np.isnan(own))
-        row, cells = released.row, released.cells
+        row, cells, own = released.row, released.cells, released.factual
         if rows is not None and len(rows):
-            row, cells = np.concatenate([rows, row]), np.concatenate([released.factual[rows], cells])
-            changed = np.concatenate([np.zeros((len(rows), changed.shape[1]), dtype=bool), changed])
-        return cls(frame, shape, row, cells, changed)
+            row, cells = np.concatenate([rows, row]), np.concatenate([own[rows], cells])
+        return cls(frame, shape, row, cells, own)
 
     @cached_property
     def columns(self) -> dict[str, Any]:
         """The columns of the frame, in the caller's order."""
-        return frames.rebuilt_columns(self.frame, self.shape, self.row, self.cells, self.changed)
+        return frames.rebuilt_columns(self.frame, self.shape, self.row, self.cells, self.own)
 
     @property
     def are_built(self) -> bool:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Int64
+from jaxtyping import Bool, Int64
 
 from l2c.adapters.frames.stored import Dtype, FrameKind, Numbers, is_text
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Label
@@ -97,9 +98,23 @@ class Making:
 
 
 def level_places(schema: Schema, cells: Cells) -> Int64[np.ndarray, "features rows"]:
-    """Return where each cell is found in the column of all levels of its feature; of a number, anywhere."""
-    anywhere = schema.numeric | np.isnan(cells)
-    return np.ascontiguousarray(np.where(anywhere, schema.level_counts, cells).astype(np.int64).T)
+    """Return where each cell is found in the column of all levels of its feature; of a number, behind them."""
+    if compiles():
+        return _placed(cells, schema.numeric, schema.level_counts)
+    behind = schema.numeric | np.isnan(cells)
+    return np.ascontiguousarray(np.where(behind, schema.level_counts, cells).astype(np.int64).T)
+
+
+@Compiled
+def _placed(
+    cells: Cells, numeric: Bool[np.ndarray, " features"], counts: Int64[np.ndarray, " features"]
+) -> Int64[np.ndarray, "features rows"]:
+    places = np.empty((cells.shape[1], len(cells)), np.int64)
+    for i in range(cells.shape[1]):
+        for row in range(len(cells)):
+            value = cells[row, i]
+            places[i, row] = counts[i] if numeric[i] or np.isnan(value) else np.int64(value)
+    return places
 
 
 def level_column(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any:

@@ -51,24 +51,27 @@ def rebuild(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: 
     features = features_of(frame, schema)
     shape, own = shape_of(features, schema), read(features, schema).cells
     now = np.where(changed, cells, own[rows])
-    return shape.library.frame(rebuilt_columns(features, shape, rows, now, changed))
+    return shape.library.frame(rebuilt_columns(features, shape, rows, now, own))
 
 
-def rebuilt_columns(frame: Any, shape: FrameShape, rows: Positions, cells: Cells, changed: Mask) -> dict[str, Any]:
+def rebuilt_columns(frame: Any, shape: FrameShape, rows: Positions, cells: Cells, own: Cells) -> dict[str, Any]:
     """Return the columns of the frame that `rebuild` returns, as its library keeps them; they are nobody else's.
 
     Parameters
     ----------
     frame, shape
         The frame of features that the rows came from, and its shape.
-    cells
-        As `rebuild` takes them; where nothing changed they are the caller's own.
+    rows, cells
+        For each row of the result, the position of the row it started from, and its cells.
+    own
+        The cells of the rows that they started from.
     """
     schema, kind, told = shape.schema, shape.library, shape.told_by_cells
     if (np.abs(cells) > EXACT).any():
         told = replace(told, columns=tuple(one for one in told.columns if not schema[one[0]].numeric))
     found = told.making.columns(cells)
     if told is not shape:
+        changed = (cells != own[rows]) & ~(np.isnan(cells) & np.isnan(own[rows]))
         found |= _gathered(frame, kind, schema, rows, cells, changed, found)
     return {name: found[name] for name, _ in shape.columns}
 
