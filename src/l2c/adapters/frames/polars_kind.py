@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
-import numpy as np
 import pyarrow as pa
-from jaxtyping import Int64
 
-from l2c.adapters.frames.stored import Dtype, Numbers, Part, Positions, plain_type
-from l2c.core.types import Label
+from l2c.adapters.frames.columnwise import Columnwise
+from l2c.adapters.frames.stored import Dtype, Positions, plain_type
 from l2c.errors import MissingExtraError
 
 
@@ -25,7 +23,7 @@ def _polars() -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class PolarsKind:
+class PolarsKind(Columnwise):
     """polars data frames as a `FrameKind`."""
 
     name: str = "polars"
@@ -46,23 +44,8 @@ class PolarsKind:
         name = re.sub(r"^(Enum|Categorical)\(.*", r"\1", str(column.dtype), flags=re.DOTALL)
         return Dtype(name, tuple(column.dtype.categories), ordered=True) if name == "Enum" else Dtype(name)
 
-    def numbers(self, column: Any) -> Numbers | None:  # noqa: ARG002  # columns are no arrays
-        return None
-
-    def texts(self, column: Any) -> list[str | None] | None:  # noqa: ARG002  # Arrow is near enough
-        return None
-
-    def is_told_by_cells(self, dtype: Dtype, *, numeric: bool) -> bool:  # noqa: ARG002  # it may say more
-        return False
-
     def value_type(self, dtype: Dtype) -> pa.DataType | None:
         return plain_type(self.arrow(_polars().Series([], dtype=_native(dtype))).type)
-
-    def holds_missing(self, dtype: Dtype) -> bool:  # noqa: ARG002  # every polars type does
-        return True
-
-    def array_type(self, dtype: Dtype) -> np.dtype[Any] | None:  # noqa: ARG002  # columns are no arrays
-        return None
 
     def column(self, values: pa.Array, dtype: Dtype) -> Any:
         plain = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
@@ -71,23 +54,8 @@ class PolarsKind:
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
         return column[index] if extra is None else column.clone().append(extra.cast(column.dtype))[index]
 
-    def gather_all(self, parts: Sequence[Part]) -> list[Any]:
-        return [self.gather(*part) for part in parts]
-
-    def joined(self, columns: Sequence[Any]) -> Any:
-        return columns
-
-    def gather_joined(self, joined: Any, index: Int64[np.ndarray, "columns rows"]) -> list[Any]:
-        return [self.gather(column, None, places) for column, places in zip(joined, index, strict=True)]
-
-    def coded(self, values: tuple[Label, ...], index: Positions) -> Any:
-        return [values[place] for place in index.tolist()]
-
     def frame(self, columns: Mapping[str, Any]) -> Any:
         return _polars().DataFrame(dict(columns))
-
-    def labels(self, frame: Any) -> list[Any] | None:  # noqa: ARG002  # rows have no labels
-        return None
 
 
 def _native(dtype: Dtype) -> Any:
