@@ -114,6 +114,7 @@ class Bench(NamedTuple):
     other: Bool[np.ndarray, " draws"]
     asked: Int64[np.ndarray, " draws"]
     again: Int64[np.ndarray, " draws"]
+    kept: Int64[np.ndarray, " draws"]
     still: Float32[np.ndarray, " units"]
     here: Float32[np.ndarray, "draws units"]
     there: Float32[np.ndarray, "draws units"]
@@ -224,8 +225,9 @@ def _bench(features: int, units: int) -> Bench:
         np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.uint32), np.zeros((features, TOGETHER), np.int16),
         np.empty(TOGETHER, np.uint64), np.empty(TOGETHER, np.float64), np.empty(TOGETHER, np.float64),
         np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.int64),
-        np.empty(TOGETHER, np.int64), np.empty(units, np.float32), np.empty((TOGETHER, units), np.float32),
-        np.empty((TOGETHER, units), np.float32), np.empty(TOGETHER, np.float32),
+        np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64), np.empty(units, np.float32),
+        np.empty((TOGETHER, units), np.float32), np.empty((TOGETHER, units), np.float32),
+        np.empty(TOGETHER, np.float32),
     )  # fmt: skip
 
 
@@ -516,9 +518,9 @@ def _decide(
             continue
         valid += sure
         out.row[kept], out.lead[kept], out.second[kept], out.sure[kept] = r, lead, times == 2, sure
-        bench.again[kept - before] = d
+        bench.kept[kept - before] = d
         kept += 1
-    _write_down(out.levels, before, kept, own, r, bench.levels, bench.again, bench.moving, free)
+    _write_down(out.levels, before, kept, own, r, bench.levels, bench.kept, bench.moving, free)
     counts.obeying[r] += obeying
     counts.judged[r] += judged
     counts.best[r], counts.valid[r] = best, valid
