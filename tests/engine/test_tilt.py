@@ -10,11 +10,12 @@ import pytest
 
 from compiling import uncompiled
 from engine.proposing import TINY
+from l2c.core import exponential
 from l2c.core.compiled import compiles
 from l2c.core.layout import Layout
 from l2c.engine import tilt
 from l2c.engine.sample import mixed_law
-from l2c.engine.tilt import FARTHEST, moments, strength, tilted
+from l2c.engine.tilt import FARTHEST, below_best, moments, strength, tilted
 from laws import layout_of
 
 WIDE = layout_of((3, 4, 2, 5, 3, 2, 4, 3))
@@ -114,11 +115,12 @@ def test_where_a_sum_only_tells_odds_their_mean_is_the_share(share):
 def test_a_few_steps_find_the_strength_with_which_the_share_is_foreseen():
     given = world(WIDE, 400, 5, hard=0.5)
     law = mixed_law(WIDE, given["local"], given["selection"], given["levels"])
-    found = strength(WIDE, law, given["gains"], given["start"], noise=0.0, share=0.75)
-    mean, variance = moments(WIDE, law, given["gains"], found)
-    foreseen = np.array([NormalDist().cdf(z) for z in (given["start"] + mean) / np.sqrt(variance)])
+    behind, best = below_best(WIDE, law, given["gains"])
+    found = strength(WIDE, law, behind, best + given["start"], noise=0.0, wanted=NormalDist().inv_cdf(0.75))
+    mean, variance = moments(WIDE, law, behind, found)
+    foreseen = np.array([NormalDist().cdf(z) for z in (best + given["start"] + mean) / np.sqrt(variance)])
     assert (foreseen[found == 0] >= 0.75).all()
-    _, natural = moments(WIDE, law, given["gains"], np.zeros(400))
+    _, natural = moments(WIDE, law, behind, np.zeros(400))
     within = (found > 0) & (found < 0.5 * FARTHEST / np.sqrt(natural))  # of the rest some is out of reach
     assert within.sum() > 250
     assert foreseen[within] == pytest.approx(np.full(within.sum(), 0.75), abs=0.02)
@@ -128,9 +130,10 @@ def test_a_few_steps_find_the_strength_with_which_the_share_is_foreseen():
 def test_moments_are_those_of_the_sum_over_all_combinations():
     given = world(TINY, 4, 6)
     law, theta = mixed_law(TINY, given["local"], given["selection"], given["levels"]), np.array([0.0, 0.4, 1.0, 2.0])
-    mean, variance = moments(TINY, law, given["gains"], theta)
+    behind, _ = below_best(TINY, law, given["gains"])
+    mean, variance = moments(TINY, law, behind, theta)
     for row in range(4):
-        sums = given["gains"][row][every(TINY)].sum(axis=1)
+        sums = behind[row][every(TINY)].sum(axis=1)
         weight = of_all(law[row], TINY) * np.exp(theta[row] * sums)
         weight /= weight.sum()
         assert mean[row] == pytest.approx(weight @ sums)
@@ -159,7 +162,7 @@ def test_what_is_out_of_reach_tilts_a_law_only_so_far():
     given = world(WIDE, 6, 8)
     given["start"][:] = -1000.0
     before, after = laws_of(WIDE, given, 0.9)
-    _, variance = moments(WIDE, before, given["gains"], np.zeros(6))
+    _, variance = moments(WIDE, before, below_best(WIDE, before, given["gains"])[0], np.zeros(6))
     best = np.maximum.reduceat(given["gains"], WIDE.offsets, axis=1)
     behind = given["gains"] - np.repeat(best, WIDE.sizes, axis=1)
     most = before * np.exp(FARTHEST / np.sqrt(variance)[:, None] * behind)
@@ -201,9 +204,10 @@ def test_compiled_or_not_a_law_is_the_same_to_the_bit(monkeypatch):
     given = world(WIDE, 30, 12)
     laws = []
     for fast in (True, False):
-        monkeypatch.setattr(tilt, "compiles", lambda fast=fast: fast)
+        for module in (tilt, exponential):
+            monkeypatch.setattr(module, "compiles", lambda fast=fast: fast)
         laws.append(tilted(WIDE, **given, noise=0.5, share=0.75))
-    with uncompiled(tilt):
+    with uncompiled(tilt, exponential):
         monkeypatch.setattr(tilt, "compiles", lambda: True)
         laws.append(tilted(WIDE, **given, noise=0.5, share=0.75))
     for local, selection in laws[1:]:

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from l2c.core.compiled import Compiled, compiles
+from l2c.core.exponential import exponentials, raise_all
 from l2c.core.layout import Layout
 from l2c.core.types import Levels
 from l2c.engine.sample import mixed_law
@@ -53,12 +54,24 @@ def tilted(
     share
         The share of proposals that should be valid.
     """
+    wanted = NormalDist().inv_cdf(share)
+    if compiles():
+        given = (local, selection, levels, gains, start, noise, wanted)
+        return tilted_in_turn(*given, layout.offsets, layout.sizes)
     law = mixed_law(layout, local, selection, levels)
-    relative, best = (below_best if compiles() else below_best_at_once)(law, gains, layout.offsets, layout.sizes)
-    theta = strength(layout, law, relative, best + start, noise=noise, share=share)
-    factor = np.exp(theta[:, None] * relative)
-    multiply = multiplied if compiles() else multiplied_at_once
-    return multiply(local, selection, levels, factor, layout.offsets, layout.sizes)
+    relative, best = below_best(layout, law, gains)
+    theta = strength(layout, law, relative, best + start, noise=noise, wanted=wanted)
+    return multiplied(layout, local, selection, levels, relative, theta)
+
+
+def below_best(
+    layout: Layout, law: Float64[np.ndarray, "rows width"], gains: Float64[np.ndarray, "rows width"]
+) -> tuple[Float64[np.ndarray, "rows width"], Float64[np.ndarray, " rows"]]:
+    """Return the gains less the best one of each feature, and the sum of these; what cannot be drawn gains nothing."""
+    best = np.maximum.reduceat(np.where(law > 0, gains, -np.inf), layout.offsets, axis=1)
+    relative = np.where(law > 0, gains - np.repeat(best, layout.sizes, axis=1), 0.0)
+    # Sums that grow one by one are the same in any batch.
+    return relative, np.cumsum(best, axis=1)[:, -1]
 
 
 def strength(
@@ -68,7 +81,7 @@ def strength(
     best: Float64[np.ndarray, " rows"],
     *,
     noise: float,
-    share: float,
+    wanted: float,
 ) -> Float64[np.ndarray, " rows"]:
     """Return θ of each row.
 
@@ -76,8 +89,9 @@ def strength(
     ----------
     relative, best
         What each level adds to the lead, less than the best level of its feature does, and the lead with all the best.
+    wanted
+        How many standard deviations above zero the mean lead should be.
     """
-    wanted = NormalDist().inv_cdf(share)
     theta, farthest = np.zeros(len(law)), np.full(len(law), np.inf)
     for step in range(STEPS):
         mean, variance = moments(layout, law, relative, theta)
@@ -93,151 +107,158 @@ def strength(
 def moments(
     layout: Layout,
     law: Float64[np.ndarray, "rows width"],
-    gains: Float64[np.ndarray, "rows width"],
+    relative: Float64[np.ndarray, "rows width"],
     theta: Float64[np.ndarray, " rows"],
 ) -> tuple[Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
-    """Return the mean and the variance of the sum of the gains under the tilted law."""
-    factor = np.exp(theta[:, None] * gains) if theta.any() else np.ones(gains.shape)
-    return (sums_moments if compiles() else sums_moments_at_once)(law, gains, factor, layout.offsets, layout.sizes)
-
-
-Moments = tuple[Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]
-
-
-@Compiled
-def sums_moments(
-    law: Float64[np.ndarray, "rows width"],
-    gains: Float64[np.ndarray, "rows width"],
-    factor: Float64[np.ndarray, "rows width"],
-    offsets: Int64[np.ndarray, " features"],
-    sizes: Int64[np.ndarray, " features"],
-) -> Moments:
-    """Return mean and variance of the sum of the gains, where each law is multiplied by a factor and made whole."""
-    mean, variance = np.zeros(len(law)), np.zeros(len(law))
-    for row in range(len(law)):
-        for i in range(len(offsets)):
-            total, first, second = 0.0, 0.0, 0.0
-            for place in range(offsets[i], offsets[i] + sizes[i]):
-                mass = law[row, place] * factor[row, place]
-                gain = mass * gains[row, place]
-                total += mass
-                first += gain
-                second += gain * gains[row, place]
-            middle = first / total
-            mean[row] += middle
-            variance[row] += max(second / total - middle * middle, 0.0)
-    return mean, variance
-
-
-def sums_moments_at_once(
-    law: Float64[np.ndarray, "rows width"],
-    gains: Float64[np.ndarray, "rows width"],
-    factor: Float64[np.ndarray, "rows width"],
-    offsets: Int64[np.ndarray, " features"],
-    sizes: Int64[np.ndarray, " features"],
-) -> Moments:
-    """Return what `sums_moments` returns, all rows at once."""
-    mass = law * factor
-    gain = mass * gains
-    total, first, second = (segment_sums_at_once(part, offsets, sizes) for part in (mass, gain, gain * gains))
+    """Return the mean and the variance of the sum of the gains under the tilted law; no gain is above 0."""
+    mass = law * exponentials(theta[:, None] * relative)
+    gain = mass * relative
+    total, first, second = (_by_feature(layout, part) for part in (mass, gain, gain * relative))
     middle = first / total
-    # Sums that grow one by one are the same in any batch.
     mean, variance = (
         np.cumsum(part, axis=1)[:, -1] for part in (middle, np.maximum(second / total - middle * middle, 0.0))
     )
     return mean, variance
 
 
-def segment_sums_at_once(
-    flat: Float64[np.ndarray, "rows width"],
-    offsets: Int64[np.ndarray, " features"],
-    sizes: Int64[np.ndarray, " features"],
-) -> Float64[np.ndarray, "rows features"]:
+def multiplied(
+    layout: Layout,
+    local: Float64[np.ndarray, "rows width"],
+    selection: Float64[np.ndarray, "rows features"],
+    levels: Levels,
+    relative: Float64[np.ndarray, "rows width"],
+    theta: Float64[np.ndarray, " rows"],
+) -> Parts:
+    """Return p and π whose mixture is that of those given, tilted and made whole."""
+    factor = exponentials(theta[:, None] * relative)
+    drawn = local * factor
+    total = _by_feature(layout, drawn)
+    kept = (1 - selection) * np.take_along_axis(factor, levels + layout.offsets, axis=1)
+    mass, some, tilts = kept + selection * total, total > 0, (theta > 0)[:, None]
+    turned = np.divide(selection * total, mass, out=selection.copy(), where=tilts & (mass > 0))
+    # Where exponentials have left nothing of what may be drawn, the feature stays as it is.
+    spread, known = (np.repeat(part, layout.sizes, axis=1) for part in (total, tilts & some))
+    return np.divide(drawn, spread, out=local.copy(), where=known), turned
+
+
+def _by_feature(layout: Layout, flat: Float64[np.ndarray, "rows width"]) -> Float64[np.ndarray, "rows features"]:
     """Return the sum over each feature's places, added one by one."""
-    total = np.zeros((len(flat), len(offsets)))
-    for level in range(int(sizes.max())):
-        has = np.flatnonzero(sizes > level)
-        total[:, has] += flat[:, offsets[has] + level]
+    total = np.zeros((len(flat), len(layout.offsets)))
+    for level in range(int(layout.sizes.max())):
+        has = np.flatnonzero(layout.sizes > level)
+        total[:, has] += flat[:, layout.offsets[has] + level]
     return total
 
 
 @Compiled
-def below_best(
-    law: Float64[np.ndarray, "rows width"],
-    gains: Float64[np.ndarray, "rows width"],
-    offsets: Int64[np.ndarray, " features"],
-    sizes: Int64[np.ndarray, " features"],
-) -> tuple[Float64[np.ndarray, "rows width"], Float64[np.ndarray, " rows"]]:
-    """Return the gains less the best one of each feature, and the sum of these; what cannot be drawn gains nothing."""
-    relative, total = np.zeros(law.shape), np.zeros(len(law))
-    for row in range(len(law)):
-        for i in range(len(offsets)):
-            best = -np.inf
-            for place in range(offsets[i], offsets[i] + sizes[i]):
-                if law[row, place] > 0:
-                    best = max(best, gains[row, place])
-            for place in range(offsets[i], offsets[i] + sizes[i]):
-                if law[row, place] > 0:
-                    relative[row, place] = gains[row, place] - best
-            total[row] += best
-    return relative, total
-
-
-def below_best_at_once(
-    law: Float64[np.ndarray, "rows width"],
-    gains: Float64[np.ndarray, "rows width"],
-    offsets: Int64[np.ndarray, " features"],
-    sizes: Int64[np.ndarray, " features"],
-) -> tuple[Float64[np.ndarray, "rows width"], Float64[np.ndarray, " rows"]]:
-    """Return what `below_best` returns, all rows at once."""
-    best = np.maximum.reduceat(np.where(law > 0, gains, -np.inf), offsets, axis=1)
-    relative = np.where(law > 0, gains - np.repeat(best, sizes, axis=1), 0.0)
-    return relative, np.cumsum(best, axis=1)[:, -1]
-
-
-@Compiled
-def multiplied(
+def tilted_in_turn(
     local: Float64[np.ndarray, "rows width"],
     selection: Float64[np.ndarray, "rows features"],
     levels: Levels,
-    factor: Float64[np.ndarray, "rows width"],
+    gains: Float64[np.ndarray, "rows width"],
+    start: Float64[np.ndarray, " rows"],
+    noise: float,
+    wanted: float,
     offsets: Int64[np.ndarray, " features"],
     sizes: Int64[np.ndarray, " features"],
 ) -> Parts:
-    """Return p and π whose mixture is that of those given times a factor, made whole."""
-    whole, turned = np.empty(local.shape), np.empty(selection.shape)
+    """Return the tilted p and π: all of the steps above, one row after the other."""
+    whole, turned, width = np.empty(local.shape), np.empty(selection.shape), local.shape[1]
+    law, relative, factor = np.empty(width), np.empty(width), np.ones(width)
     for row in range(len(local)):
-        for i in range(len(offsets)):
-            first, last, share = offsets[i], offsets[i] + sizes[i], selection[row, i]
-            total = 0.0
-            for place in range(first, last):
-                whole[row, place] = local[row, place] * factor[row, place]
-                total += whole[row, place]
-            kept = (1 - share) * factor[row, first + levels[row, i]]
-            mass = kept + share * total
-            turned[row, i] = share * total / mass if mass > 0 else share
-            for place in range(first, last):
-                # Where exponentials have left nothing of what may be drawn, the feature stays as it is.
-                whole[row, place] = whole[row, place] / total if total > 0 else local[row, place]
+        best = _mix(law, relative, local, selection, levels, gains, row, offsets, sizes) + start[row]
+        theta, farthest = 0.0, np.inf
+        for step in range(STEPS):
+            if step:
+                raise_all(factor, relative, theta)
+            else:
+                factor[:] = 1.0
+            mean, variance = _moments(law, relative, factor, offsets, sizes)
+            if not step:
+                farthest = FARTHEST / np.sqrt(variance) if variance > 0 else 0.0
+            short = wanted * np.sqrt(variance + noise) - (best + mean)
+            more = short / variance if variance > 0 else farthest if short > 0 else -farthest
+            theta = min(max(theta + more, 0.0), farthest)
+        if theta > 0:
+            raise_all(factor, relative, theta)
+            _multiply(whole, turned, local, selection, levels, factor, row, offsets, sizes)
+        else:
+            whole[row], turned[row] = local[row], selection[row]
     return whole, turned
 
 
-def multiplied_at_once(
+@Compiled
+def _mix(
+    law: Float64[np.ndarray, " width"],
+    relative: Float64[np.ndarray, " width"],
     local: Float64[np.ndarray, "rows width"],
     selection: Float64[np.ndarray, "rows features"],
     levels: Levels,
-    factor: Float64[np.ndarray, "rows width"],
+    gains: Float64[np.ndarray, "rows width"],
+    row: int,
     offsets: Int64[np.ndarray, " features"],
     sizes: Int64[np.ndarray, " features"],
-) -> Parts:
-    """Return what `multiplied` returns, all rows at once."""
-    drawn = local * factor
-    total = segment_sums_at_once(drawn, offsets, sizes)
-    kept = (1 - selection) * np.take_along_axis(factor, levels + offsets, axis=1)
-    mass, some = kept + selection * total, total > 0
-    turned = np.divide(selection * total, mass, out=selection.copy(), where=mass > 0)
-    spread, known = (np.repeat(part, sizes, axis=1) for part in (total, some))
-    return np.divide(drawn, spread, out=local.copy(), where=known), turned
+) -> float:
+    """Work out a row's law and by how much its gains are below the best of a feature; return the sum of these."""
+    total = 0.0
+    for i in range(len(offsets)):
+        first, last, share, best = offsets[i], offsets[i] + sizes[i], selection[row, i], -np.inf
+        for place in range(first, last):
+            law[place] = share * local[row, place]
+        law[first + levels[row, i]] += 1 - share
+        for place in range(first, last):
+            if law[place] > 0:
+                best = max(best, gains[row, place])
+        for place in range(first, last):
+            relative[place] = gains[row, place] - best if law[place] > 0 else 0.0
+        total += best
+    return total
+
+
+@Compiled
+def _moments(
+    law: Float64[np.ndarray, " width"],
+    relative: Float64[np.ndarray, " width"],
+    factor: Float64[np.ndarray, " width"],
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> tuple[float, float]:
+    mean, variance = 0.0, 0.0
+    for i in range(len(offsets)):
+        total, first, second = 0.0, 0.0, 0.0
+        for place in range(offsets[i], offsets[i] + sizes[i]):
+            mass = law[place] * factor[place]
+            gain = mass * relative[place]
+            total += mass
+            first += gain
+            second += gain * relative[place]
+        middle = first / total
+        mean += middle
+        variance += max(second / total - middle * middle, 0.0)
+    return mean, variance
+
+
+@Compiled
+def _multiply(
+    whole: Float64[np.ndarray, "rows width"],
+    turned: Float64[np.ndarray, "rows features"],
+    local: Float64[np.ndarray, "rows width"],
+    selection: Float64[np.ndarray, "rows features"],
+    levels: Levels,
+    factor: Float64[np.ndarray, " width"],
+    row: int,
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> None:
+    for i in range(len(offsets)):
+        first, last, share, total = offsets[i], offsets[i] + sizes[i], selection[row, i], 0.0
+        for place in range(first, last):
+            whole[row, place] = local[row, place] * factor[place]
+            total += whole[row, place]
+        mass = (1 - share) * factor[first + levels[row, i]] + share * total
+        turned[row, i] = share * total / mass if mass > 0 else share
+        for place in range(first, last):
+            whole[row, place] = whole[row, place] / total if total > 0 else local[row, place]
 
 
 def eased(share: float, by: float) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from itertools import chain
+from functools import cache, lru_cache
+from itertools import chain, repeat
 
 import numpy as np
 from jaxtyping import Float64, Int64
@@ -245,8 +245,7 @@ def _ends(search: Search, policy: Policy) -> Iterator[str]:
 def _outcomes(search: Search, asked: int) -> list[Outcome]:
     """Return how each row ended."""
     judged, valid = search.judged.tolist(), search.valid.tolist()
-    # Most have all that was asked, and millions of rows want few words each.
-    ended = list(map(partial(Outcome, "found", _all_found(asked), asked), judged, valid))
+    ended = list(map(_found, repeat(asked), judged, valid))
     short = search.question.already | search.proven | (search.valid < asked)
     late, exhausted = search.out_of_time & (search.drawn < search.budget.tries), search.exhausted
     for row in np.flatnonzero(short).tolist():
@@ -293,6 +292,12 @@ def _ended(valid: int, asked: int, tries: int, why: str, aim: str = DECIDED, *, 
         sentence = f"{found} of {asked} counterfactuals after {tries} tries{why}"
         return Outcome("partial", sentence, found, tries, valid, reason)
     return Outcome("none_valid", f"none of {tries} proposals {aim}{why}", 0, tries, reason=reason)
+
+
+@lru_cache(maxsize=1 << 14)
+def _found(asked: int, tries: int, valid: int) -> Outcome:
+    """Return how a row ended that has all that was asked: most do, and many of millions alike."""
+    return Outcome("found", _all_found(asked), asked, tries, valid)
 
 
 @cache

@@ -17,6 +17,7 @@ from jaxtyping import Float64, Int16, Int64
 
 from l2c.core.blackbox import BlackBox, decide
 from l2c.core.compiled import compiles
+from l2c.core.exponential import shares
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
 from l2c.core.method import Dependences, Marginals, Proposer, Question
@@ -241,13 +242,13 @@ class Search:
         )  # fmt: skip
         if len(left.row):
             sieve.remember(left.row, left.keys)
-        self.best = np.maximum(self.best, _share(leads))
+        self.best = np.maximum(self.best, shares(leads))
         self._keep_found(found)
         self.out_of_time = budget.expired()
 
     def _keep_found(self, found: Findings) -> None:
         """Keep what rows found on their walk, once the model has said what they could not."""
-        good, chance, second = found.sure, _share(found.lead), found.second
+        good, chance, second = found.sure, shares(found.lead), found.second
         unsure = np.flatnonzero(~good)
         if len(unsure):
             self.obeying += np.bincount(found.row[unsure], minlength=len(self.obeying))
@@ -526,15 +527,6 @@ def _each_in_its_place(source: Marginals | Dependences | Given) -> tuple[Margina
             return NO_MARGINALS, source, NOTHING_GIVEN
         case Given():
             return NO_MARGINALS, NO_DEPENDENCES, source
-
-
-def _share(lead: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
-    """Return the probability that a lead in log-odds stands for."""
-    share = np.negative(lead)
-    with np.errstate(over="ignore"):
-        np.exp(share, out=share)
-    share += 1
-    return np.divide(1.0, share, out=share)
 
 
 def may_leave(policy: Policy, kept: Kept) -> Mask:
