@@ -10,6 +10,7 @@ from measuring import Asked, taken, taken_in_turn
 from models import Case, case
 from printing import Columns
 
+from l2c.app.judging import Shown, answers_on
 from l2c.app.people import People
 from l2c.app.requests import Request, checked_request
 from l2c.core.explanation import Released
@@ -83,8 +84,8 @@ def found_by(known: Case, people: People, request: Request) -> Released:
     foreseen = explainer._foreseen(people, request)
     released = explainer._whole(people, request, None, explainer.blackbox, None, foreseen)
     if known.seen:  # any other model has judged them already, on frames like those that are released
-        rows = released.factual if foreseen is not None else released.factual[:0]
-        explainer.blackbox.proba(np.concatenate([rows, released.cells]))
+        rows = people.readable if foreseen is not None else people.readable[:0]
+        answers_on(explainer.blackbox, Shown(people.features, people.shape, released, rows).parts)
     return released
 
 

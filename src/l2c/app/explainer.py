@@ -256,7 +256,7 @@ class Explainer:
         known = self._twin is None and judges.were_shown(people.features, people.shape, found.mark.shape, cells)
         if not len(rows) and (known or not len(found)):
             return found, False
-        shown = Shown.of(people.features, people.shape, found.released, rows)
+        shown = Shown(people.features, people.shape, found.released, rows)
         released, proba = judges.confirmed(found.released, shown, found.mark.shape)
         taken_back = any(TAKEN_BACK in outcome.sentence for outcome in released.outcomes)
         misled = self._twin is not None and (taken_back or not (foreseen is None or self._twin.agrees(foreseen, proba)))

@@ -120,7 +120,7 @@ class Explanations:
         if self._built is not None and self._built[0].cells is self.released.cells:
             _, shown, first = self._built
             return shown.columns_from(first)
-        return Shown.of(self.frame, self.shape, self.released).columns
+        return Shown(self.frame, self.shape, self.released).columns
 
     def scores(self, reference: Any = None, held_out: Any = None) -> Scorecard:
         """Return the metrics of the release.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,44 +22,52 @@ from l2c.core.types import Cells, Probabilities
 from l2c.release.explain import confirm
 from l2c.release.search import judged_by_all
 
+APART = 1 << 14
+"""Counterfactuals beyond which the rows themselves are asked about apart, where no frame holds both: to put them in
+front copies all of what follows."""
+
 PROBED = 64
 """The most rows, of those that a model took back, that are asked again to see whether it is steady."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """Rows to be judged: their cells, and the columns of the frame that holds them for the caller, made when needed.
+    """Rows to be judged: the counterfactuals of a release, behind some of the rows themselves.
 
     Parameters
     ----------
     frame, shape
         The frame of features that they start from, and its shape.
-    row, cells
-        For each, the position of the row it starts from, and its cells.
-    own
-        The cells of the rows themselves.
+    released
+        The counterfactuals.
+    rows
+        The positions of the rows that come before them.
     """
 
     frame: Any
     shape: FrameShape
-    row: Int64[np.ndarray, " shown"]
-    cells: Cells
-    own: Cells
+    released: Released
+    rows: Int64[np.ndarray, " some"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
-    @classmethod
-    def of(
-        cls, frame: Any, shape: FrameShape, released: Released, rows: Int64[np.ndarray, " some"] | None = None
-    ) -> Shown:
-        """Return the counterfactuals of a release, behind some of the rows themselves."""
-        row, cells, own = released.row, released.cells, released.factual
-        if rows is not None and len(rows):
-            row, cells = np.concatenate([rows, row]), np.concatenate([own[rows], cells])
-        return cls(frame, shape, row, cells, own)
+    def __len__(self) -> int:
+        return len(self.rows) + len(self.released.row)
+
+    @property
+    def parts(self) -> tuple[Cells, ...]:
+        """The cells of the rows, and those of the counterfactuals."""
+        cells = self.released.cells
+        return (self.released.factual[self.rows], cells) if len(self.rows) else (cells,)
+
+    @property
+    def cells(self) -> Cells:
+        """The cells of all."""
+        return np.concatenate(self.parts) if len(self.rows) else self.released.cells
 
     @cached_property
     def columns(self) -> dict[str, Any]:
-        """The columns of the frame, in the caller's order."""
-        return frames.rebuilt_columns(self.frame, self.shape, self.row, self.cells, self.own)
+        """The columns of the frame that holds them for the caller, in its order; made when they are needed."""
+        row = np.concatenate([self.rows, self.released.row]) if len(self.rows) else self.released.row
+        return frames.rebuilt_columns(self.frame, self.shape, row, self.cells, self.released.factual)
 
     @property
     def are_built(self) -> bool:
@@ -119,7 +128,7 @@ class Judges:
         ModelError
             If something is taken back by a model that does not answer the same row alike.
         """
-        first = len(shown.row) - len(released.row)
+        first = len(shown.rows)
         told = [judged_on(judge, shape, shown) for judge in (self.model, *self.also)]
         answers, (before, numbers) = [proba[first:] for proba, _ in told], told[0]
         if numbers is not None and released.measured is not None:
@@ -139,11 +148,19 @@ def judged_on(
 
     A model that takes frames of the caller's kind is asked about the frame itself, and any other about what it holds.
     """
-    same, rows = shown.shape.kind == shape.kind, len(shown.row)
+    same, rows = shown.shape.kind == shape.kind, len(shown)
     if isinstance(blackbox, RangeModel):
         own = shown.frame_for(shape) if same else shape.build(shown.held())
         numbers = blackbox.prediction_of_frame(own, rows)
         return blackbox.wanted.proba(numbers), numbers
     if isinstance(blackbox, FrameModel) and same:
         return blackbox.of_frame(shown.frame_for(shape), rows), None
-    return blackbox.proba(shown.held()), None
+    return answers_on(blackbox, shown.parts if frames.keeps_numbers(shown.shape) else (shown.held(),)), None
+
+
+def answers_on(blackbox: BlackBox, parts: Sequence[Cells]) -> Probabilities:
+    """Return a model's answers on rows that are given in parts."""
+    if sum(len(part) for part in parts) > APART:
+        answers = [blackbox.proba(part) for part in parts]
+        return np.concatenate(answers) if len(answers) > 1 else answers[0]
+    return blackbox.proba(np.concatenate(parts) if len(parts) > 1 else parts[0])
