@@ -220,11 +220,12 @@ class Explainer:
         goal, close = request.goal(proba, readable, threshold_of(self.blackbox)), self._twin.close
         if not np.isnan(goal.low).all():
             return None
-        apart = np.diff(np.sort(proba, axis=1), axis=1).min(axis=1) >= close
+        two = proba.shape[1] == 2
+        apart = np.abs(proba[:, 1] - proba[:, 0]) if two else np.diff(np.sort(proba, axis=1), axis=1).min(axis=1)
         decided = goal.clear(proba, close)
         if goal.margin:
             decided &= replace(goal, margin=0.0).clear(proba, close)
-        return proba if (apart & decided).all() else None
+        return proba if ((apart >= close) & decided).all() else None
 
     def _whole(
         self,

@@ -71,6 +71,8 @@ class Room:
 
     def choices(self, layout: Layout) -> Int64[np.ndarray, "rows features"]:
         """Return how many levels each feature may take."""
+        if compiles():
+            return _counted(self.open, layout.offsets, layout.sizes)
         return np.add.reduceat(self.open, layout.offsets, axis=1, dtype=np.int64)
 
     def two_valued(self) -> Bool[np.ndarray, "rows width"]:
@@ -79,7 +81,13 @@ class Room:
 
     def must_change(self, layout: Layout, levels: Levels) -> Bool[np.ndarray, "rows features"]:
         """Return which features may not stay as they are."""
-        return ~self.open[np.arange(len(levels))[:, None], levels + layout.offsets]
+        return ~self.own_open(layout, levels)
+
+    def own_open(self, layout: Layout, levels: Levels) -> Bool[np.ndarray, "rows features"]:
+        """Return which features may stay as they are."""
+        if compiles():
+            return _at(self.open, levels, layout.offsets)
+        return np.take_along_axis(self.open, levels + layout.offsets, axis=1)
 
     def combinations(self, layout: Layout, levels: Levels) -> Float64[np.ndarray, " rows"]:
         """Return how many different proposals each row has room for, itself included; rules may forbid some.
@@ -89,7 +97,7 @@ class Room:
         choices, features = self.choices(layout), levels.shape[1]
         if (self.changes >= features).all():
             return choices.prod(axis=1, dtype=np.float64)
-        stay = np.take_along_axis(self.open, levels + layout.offsets, axis=1)
+        stay = self.own_open(layout, levels)
         move = choices - stay
         most = int(self.changes.max(initial=0))
         ways = np.zeros((len(levels), most + 1))
@@ -184,16 +192,58 @@ def _opened(
     In it are the levels on the wrong side of a row's own; beside a missing value nothing is higher or lower.
     """
     width = offsets[-1] + sizes[-1]
-    allowed, wrong = np.empty((len(levels), width), np.bool_), np.empty((len(levels), width), np.bool_)
+    allowed, wrong = np.empty((len(levels), width), np.bool_), np.zeros((len(levels), width), np.bool_)
+    whatever = np.empty(width, np.bool_)
+    for i in range(len(sizes)):
+        for level in range(sizes[i]):
+            whatever[offsets[i] + level] = level < known[i] and ways[i] != STAYS
     for row in range(len(levels)):
+        allowed[row] = whatever
         for i in range(len(sizes)):
-            own, one_way = levels[row, i], ways[i] == RISES or ways[i] == FALLS
-            for level in range(sizes[i]):
-                place, other = offsets[i] + level, level != own
-                allowed[row, place] = not other or (level < known[i] and ways[i] != STAYS)
-                behind = level < own if ways[i] == RISES else level > own
-                wrong[row, place] = one_way and other and (behind or own == known[i])
+            own, first = levels[row, i], offsets[i]
+            allowed[row, np.uint64(first + own)] = True
+            if ways[i] == RISES or ways[i] == FALLS:
+                for level in range(sizes[i]):
+                    behind = level < own if ways[i] == RISES else level > own
+                    wrong[row, np.uint64(first + level)] = level != own and (behind or own == known[i])
     return allowed, wrong
+
+
+@Compiled
+def _counted(
+    flat: Bool[np.ndarray, "rows width"], offsets: Int64[np.ndarray, " features"], sizes: Int64[np.ndarray, " features"]
+) -> Int64[np.ndarray, "rows features"]:
+    """Return at how many of each feature's places something holds."""
+    counts = np.empty((len(flat), len(sizes)), np.int64)
+    for row in range(len(flat)):
+        for i in range(len(sizes)):
+            total = 0
+            for place in range(offsets[i], offsets[i] + sizes[i]):
+                total += flat[row, np.uint64(place)]
+            counts[row, i] = total
+    return counts
+
+
+@Compiled
+def _at(
+    flat: Bool[np.ndarray, "rows width"], levels: Levels, offsets: Int64[np.ndarray, " features"]
+) -> Bool[np.ndarray, "rows features"]:
+    """Return what holds at each feature's level."""
+    there = np.empty(levels.shape, np.bool_)
+    for row in range(len(levels)):
+        for i in range(len(offsets)):
+            there[row, i] = flat[row, np.uint64(offsets[i] + levels[row, i])]
+    return there
+
+
+@Compiled
+def _put_at(
+    flat: Float64[np.ndarray, "rows width"], levels: Levels, offsets: Int64[np.ndarray, " features"], cells: Cells
+) -> None:
+    """Write a value at each feature's level."""
+    for row in range(len(levels)):
+        for i in range(len(offsets)):
+            flat[row, np.uint64(offsets[i] + levels[row, i])] = cells[row, i]
 
 
 def _opened_at_once(
@@ -304,7 +354,10 @@ def _values(plot: _Plot, decode: Decode, bounded: Sequence[int], *, other: bool)
         places = plot.segment(i)
         low, high = _permitted(plot, i)
         values[:, places] = np.clip(values[:, places], low[:, None], high[:, None]) + 0.0  # no number is "-0"
-    values[np.arange(len(values))[:, None], plot.levels + layout.offsets] = plot.cells
+    if compiles():
+        _put_at(values, plot.levels, layout.offsets, plot.cells)
+    else:
+        np.put_along_axis(values, plot.levels + layout.offsets, plot.cells, axis=1)
     return values
 
 

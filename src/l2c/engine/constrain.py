@@ -120,11 +120,13 @@ def _evenly(
     for row in range(len(open)):
         for i in range(len(sizes)):
             first, last, total = offsets[i], offsets[i] + sizes[i], 0.0
-            for place in range(first, last):
+            # A place that cannot be negative is looked up without being tested for it.
+            for at in range(first, last):
+                place = np.uint64(at)
                 mass[row, place] = 1.0 if open[row, place] else epsilon if backwards[row, place] else 0.0
                 total += mass[row, place]
             if total == 0:
                 mass[row, first + levels[row, i]] = total = 1.0
-            for place in range(first, last):
-                mass[row, place] /= total
+            for at in range(first, last):
+                mass[row, np.uint64(at)] /= total
     return mass

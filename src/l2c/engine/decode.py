@@ -48,15 +48,13 @@ def _either_looked_up(
     row: Int64[np.ndarray, " n"],
     second: Mask,
 ) -> Cells:
-    cells = np.empty(levels.shape)
-    # A place that cannot be negative is looked up without being tested for it.
+    cells, width = np.empty(levels.shape), values.shape[1]
+    first, other = values.reshape(-1), others.reshape(-1)
+    # One place in a long line, which cannot be negative, is looked up without being tested for it.
     for n in range(len(row)):
-        if second[n]:
-            for i in range(len(offsets)):
-                cells[n, i] = others[row[n], np.uint64(offsets[i] + levels[n, i])]
-        else:
-            for i in range(len(offsets)):
-                cells[n, i] = values[row[n], np.uint64(offsets[i] + levels[n, i])]
+        start, source = row[n] * width, other if second[n] else first
+        for i in range(len(offsets)):
+            cells[n, i] = source[np.uint64(start + offsets[i] + levels[n, i])]
     return cells
 
 
@@ -67,8 +65,9 @@ def _looked_up(
     values: Float64[np.ndarray, "rows width"],
     row: Int64[np.ndarray, " n"],
 ) -> Cells:
-    cells = np.empty(levels.shape)
+    cells, width, first = np.empty(levels.shape), values.shape[1], values.reshape(-1)
     for n in range(len(row)):
+        start = row[n] * width
         for i in range(len(offsets)):
-            cells[n, i] = values[row[n], np.uint64(offsets[i] + levels[n, i])]
+            cells[n, i] = first[np.uint64(start + offsets[i] + levels[n, i])]
     return cells

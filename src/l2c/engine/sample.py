@@ -45,9 +45,11 @@ def _mixed(
     for row in range(len(local)):
         for i in range(len(sizes)):
             share = selection[row, i]
-            for place in range(offsets[i], offsets[i] + sizes[i]):
+            # A place that cannot be negative is looked up without being tested for it.
+            for at in range(offsets[i], offsets[i] + sizes[i]):
+                place = np.uint64(at)
                 law[row, place] = share * local[row, place]
-            law[row, offsets[i] + levels[row, i]] += 1 - share
+            law[row, np.uint64(offsets[i] + levels[row, i])] += 1 - share
     return law
 
 
@@ -76,10 +78,10 @@ def _summed_up(
         for i in range(len(sizes)):
             total = 0.0
             for j in range(sizes[i]):
-                total += law[row, offsets[i] + j]
+                total += law[row, np.uint64(offsets[i] + j)]
                 running[j] = total
             for j in range(sizes[i]):
-                cdf[row, offsets[i] + j] = np.uint32(np.rint(running[j] / total * 2.0**BITS))
+                cdf[row, np.uint64(offsets[i] + j)] = np.uint32(np.rint(running[j] / total * 2.0**BITS))
     return cdf
 
 

@@ -202,14 +202,17 @@ def _mix(
     """Work out a row's law and by how much its gains are below the best of a feature; return the sum of these."""
     total = 0.0
     for i in range(len(offsets)):
-        first, last, share, best = offsets[i], offsets[i] + sizes[i], selection[row, i], -np.inf
-        for place in range(first, last):
-            law[place] = share * local[row, place]
-        law[first + levels[row, i]] += 1 - share
-        for place in range(first, last):
-            if law[place] > 0:
-                best = max(best, gains[row, place])
-        for place in range(first, last):
+        first, share, best = offsets[i], selection[row, i], -np.inf
+        own = first + levels[row, i]
+        # A place that cannot be negative is looked up without being tested for it.
+        for at in range(first, first + sizes[i]):
+            place = np.uint64(at)
+            mass, gain = share * local[row, place], gains[row, place]
+            mass = mass + (1 - share) if at == own else mass
+            best = gain if (mass > 0) & (gain > best) else best
+            law[place] = mass
+        for at in range(first, first + sizes[i]):
+            place = np.uint64(at)
             relative[place] = gains[row, place] - best if law[place] > 0 else 0.0
         total += best
     return total
@@ -226,7 +229,8 @@ def _moments(
     mean, variance = 0.0, 0.0
     for i in range(len(offsets)):
         total, first, second = 0.0, 0.0, 0.0
-        for place in range(offsets[i], offsets[i] + sizes[i]):
+        for at in range(offsets[i], offsets[i] + sizes[i]):
+            place = np.uint64(at)
             mass = law[place] * factor[place]
             gain = mass * relative[place]
             total += mass
@@ -251,13 +255,15 @@ def _multiply(
     sizes: Int64[np.ndarray, " features"],
 ) -> None:
     for i in range(len(offsets)):
-        first, last, share, total = offsets[i], offsets[i] + sizes[i], selection[row, i], 0.0
-        for place in range(first, last):
+        first, share, total = offsets[i], selection[row, i], 0.0
+        for at in range(first, first + sizes[i]):
+            place = np.uint64(at)
             whole[row, place] = local[row, place] * factor[place]
             total += whole[row, place]
-        mass = (1 - share) * factor[first + levels[row, i]] + share * total
+        mass = (1 - share) * factor[np.uint64(first + levels[row, i])] + share * total
         turned[row, i] = share * total / mass if mass > 0 else share
-        for place in range(first, last):
+        for at in range(first, first + sizes[i]):
+            place = np.uint64(at)
             whole[row, place] = whole[row, place] / total if total > 0 else local[row, place]
 
 

@@ -72,10 +72,11 @@ def judge_by_level(layout: Layout, twin: Twin, question: Question, *, twice: boo
     room, second = question.room, goal.accepted[:, 1]
     toward = np.where(second, 1.0, -1.0)
     threshold = 0.5 if goal.threshold is None else goal.threshold
-    asked = np.where(second, threshold, 1 - threshold) + goal.margin
+    asked = np.array([1 - threshold, threshold]) + goal.margin
     # A little more than what counts as close: rounding here is not rounding there.
     close = 0.501 * twin.close + 1e-12
-    bounds = _log_odds(asked - close), _log_odds(asked + close)
+    low, high = _log_odds(np.stack([asked - close, asked + close]))
+    bounds = np.where(second, low[1], low[0]), np.where(second, high[1], high[0])
     if dense:
         nothing, differs = np.empty((0, 0)), room.two_valued() & twice
         layers = _layers(twin, twin.inputs(room.values), twin.inputs(room.others), toward)
@@ -110,23 +111,23 @@ def _sums(
 
     A number is standardised; at a place without one the input is 1.
     """
-    lead, steps, shifts = toward * bias, np.empty(values.shape), np.zeros(values.shape)
-    differs = np.zeros(values.shape, np.bool_)
+    lead, steps, shifts = toward * bias, np.empty(values.shape), np.empty(values.shape)
+    differs = np.empty(values.shape, np.bool_)
     for row in range(len(values)):
+        sign = toward[row]
+        for place in range(len(weights)):
+            worth, value, other = sign * weights[place], values[row, place], others[row, place]
+            number, middle, unit = numeric[place], mean[place], scale[place]
+            two = twice & (value != other) & ((value == value) | (other == other))  # noqa: PLR0124 - not NaN
+            first = (value - middle) / unit if number else 1.0
+            second = (other - middle) / unit if number & two else first
+            steps[row, place], differs[row, place] = worth * first, two
+            shifts[row, place] = worth * second - worth * first
         for i in range(len(sizes)):
-            first, last = offsets[i], offsets[i] + sizes[i]
-            for place in range(first, last):
-                worth, value, other = toward[row] * weights[place], values[row, place], others[row, place]
-                two = twice and value != other and not (np.isnan(value) and np.isnan(other))
-                steps[row, place], differs[row, place] = worth, two
-                if numeric[place]:
-                    steps[row, place] = worth * ((value - mean[place]) / scale[place])
-                    if two:
-                        shifts[row, place] = worth * ((other - mean[place]) / scale[place]) - steps[row, place]
-            at_own = steps[row, first + own[row, i]]
+            at_own = steps[row, np.uint64(offsets[i] + own[row, i])]
             lead[row] += at_own
-            for place in range(first, last):
-                steps[row, place] -= at_own
+            for place in range(offsets[i], offsets[i] + sizes[i]):
+                steps[row, np.uint64(place)] -= at_own
     return lead, steps, shifts, differs
 
 
@@ -156,7 +157,7 @@ NO_LAYERS = Layers(
 )  # fmt: skip
 
 
-def _log_odds(share: Float64[np.ndarray, " rows"]) -> Float64[np.ndarray, " rows"]:
+def _log_odds(share: Float64[np.ndarray, "*any"]) -> Float64[np.ndarray, "*any"]:
     """Return the logarithm of the odds; beyond 0 and 1 it is without bounds."""
     with np.errstate(divide="ignore"):
         inside = np.clip(share, 0.0, 1.0)
