@@ -36,16 +36,15 @@ def drawn_levels(
     """
     rows, features = len(keys), len(sizes)
     levels = np.empty((rows, count, features), np.int16)
-    words, uniform, level = np.empty(TOGETHER, np.uint64), np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.int16)
+    lower, upper, level = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.int16)
     for row in range(rows):
         for start in range(0, count, TOGETHER):
             some = min(TOGETHER, count - start)
             for i in range(features):
                 if i % 2 == 0:
-                    stream_words(words, some, keys[row], (first[row] + start) * words_each + i // 2, words_each)
-                half = np.uint64(1 + 32 * (i % 2))
-                for d in range(some):
-                    uniform[d] = np.uint32((words[d] >> half) & np.uint64(0x7FFFFFFF))
+                    position = (first[row] + start) * words_each + i // 2
+                    stream_halves(lower, upper, some, keys[row], position, words_each)
+                uniform = lower if i % 2 == 0 else upper
                 level[:some] = 0
                 for place in range(offsets[i], offsets[i] + sizes[i] - 1):
                     edge = cdf[row, place]
@@ -57,9 +56,23 @@ def drawn_levels(
 
 
 @Compiled
-def stream_words(words: np.ndarray, some: int, key: int, position: int, step: int) -> None:
-    """Fill in the words of a stream at a position and every so many on, as `Streams.draws` finds them."""
+def stream_halves(
+    lower: UInt32[np.ndarray, " draws"],
+    upper: UInt32[np.ndarray, " draws"],
+    some: int,
+    key: int,
+    position: int,
+    step: int,
+) -> None:
+    """Fill in both halves, 31 bits each, of the words of a stream at a position and every so many on.
+
+    The words are those that `Streams.draws` finds.
+    """
     golden = np.uint64(0x9E3779B97F4A7C15)
-    state = key + np.uint64(position + 1) * golden
+    state, farther = key + np.uint64(position + 1) * golden, np.uint64(step) * golden
     for d in range(some):
-        words[d] = mixed(state + np.uint64(d * step) * golden)
+        # Taken apart at once: a loop that only mixes would become vector instructions, slower than to multiply.
+        word = mixed(state)
+        lower[d] = np.uint32(word & np.uint64(0xFFFFFFFF)) >> np.uint32(1)
+        upper[d] = np.uint32(word >> np.uint64(33))
+        state += farther

@@ -12,13 +12,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int16, Int32, Int64, UInt32, UInt64
+from jaxtyping import Bool, Float64, Int16, Int32, Int64, UInt32
 
 from l2c.core.compiled import Compiled
 from l2c.core.method import Dependences
 from l2c.core.types import Levels
 from l2c.engine.conditional import VANISHING
-from l2c.engine.drawing import TOGETHER, stream_words
+from l2c.engine.drawing import TOGETHER, stream_halves
 from l2c.engine.reference import ReferenceLaw
 
 UNIT = 2.0**-31
@@ -49,20 +49,21 @@ class Tree(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """A row's stream from a position on, each draw so many words on, and room for what is read of it."""
+    """A row's stream from a position on, each draw so many words on, and what was read of it last."""
 
     key: int
     position: int
     step: int
-    words: UInt64[np.ndarray, " draws"]
-    uniform: UInt32[np.ndarray, " draws"]
+    last: Int64[np.ndarray, " one"]
+    lower: UInt32[np.ndarray, " draws"]
+    upper: UInt32[np.ndarray, " draws"]
 
 
 class Hand(NamedTuple):
     """Draws of one row that are made together: by feature, whether each draws it, which do, how many, and its level.
 
-    `line` is where each draw finds what is believed: its pattern's line, or one of its own. `words` and `uniform` are
-    room for what is read of a stream.
+    `line` is where each draw finds what is believed: its pattern's line, or one of its own. `lower` and `upper` are the
+    halves of the words that were read of a stream, and `last` the place of these.
     """
 
     chosen: Bool[np.ndarray, "features draws"]
@@ -70,8 +71,9 @@ class Hand(NamedTuple):
     many: Int64[np.ndarray, " features"]
     level: Int16[np.ndarray, "features draws"]
     line: Int32[np.ndarray, "features draws"]
-    words: UInt64[np.ndarray, " draws"]
-    uniform: UInt32[np.ndarray, " draws"]
+    last: Int64[np.ndarray, " one"]
+    lower: UInt32[np.ndarray, " draws"]
+    upper: UInt32[np.ndarray, " draws"]
 
 
 class Known(NamedTuple):
@@ -140,7 +142,8 @@ def likely_levels(
 def draw_along(hand: Hand, known: Known, tree: Tree, along: Dependences, row: int, first: int, some: int) -> None:
     """Make some draws of a row from a position on."""
     position = first * along.words_each
-    stream = Stream(along.keys[row], position, along.words_each, hand.words, hand.uniform)
+    hand.last[0] = -1
+    stream = Stream(along.keys[row], position, along.words_each, hand.last, hand.lower, hand.upper)
     _toss(hand, known, stream, some, along.coins, along.own, row)
     _gather(known, tree, hand, some, along.weights, row)
     _let_fall(known, tree, hand, stream, some, row)
@@ -170,7 +173,8 @@ def hand_of(features: int) -> Hand:
     shape = (features, TOGETHER)
     chosen, which, many = np.empty(shape, np.bool_), np.empty(shape, np.int32), np.empty(features, np.int64)
     level, line = np.empty(shape, np.int16), np.empty(shape, np.int32)
-    return Hand(chosen, which, many, level, line, np.empty(TOGETHER, np.uint64), np.empty(TOGETHER, np.uint32))
+    lower, upper = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.uint32)
+    return Hand(chosen, which, many, level, line, np.empty(1, np.int64), lower, upper)
 
 
 @Compiled
@@ -214,11 +218,11 @@ def tell_kept(known: Known, tree: Tree, own: Levels, row: int) -> None:
 @Compiled
 def _uniforms(stream: Stream, some: int, place: int) -> UInt32[np.ndarray, " draws"]:
     """Return the uniform integers of 31 bits at a place of some draws: each is half a word."""
-    words, uniform, half = stream.words, stream.uniform, np.uint64(1 + 32 * (place % 2))
-    stream_words(words, some, stream.key, stream.position + place // 2, stream.step)
-    for d in range(some):
-        uniform[d] = np.uint32((words[d] >> half) & np.uint64(0x7FFFFFFF))
-    return uniform
+    word = place // 2
+    if stream.last[0] != word:
+        stream_halves(stream.lower, stream.upper, some, stream.key, stream.position + word, stream.step)
+        stream.last[0] = word
+    return stream.lower if place % 2 == 0 else stream.upper
 
 
 @Compiled

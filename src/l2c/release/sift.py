@@ -156,12 +156,14 @@ def sifted(
 @Inlined
 def put(table: Prints, start: int, slots: int, key: Any) -> bool:
     """Put a key in a row's table, and return whether it was not there."""
-    slot = np.int64(key & np.uint64(slots - 1))
-    while table[start + slot] != np.uint64(0):
-        if table[start + slot] == key:
+    # Places that cannot be negative are looked up without being tested for it.
+    begin, last = np.uint64(start), np.uint64(slots - 1)
+    slot = key & last
+    while table[begin + slot] != np.uint64(0):
+        if table[begin + slot] == key:
             return False
-        slot = (slot + 1) & (slots - 1)
-    table[start + slot] = key
+        slot = (slot + np.uint64(1)) & last
+    table[begin + slot] = key
     return True
 
 

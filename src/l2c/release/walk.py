@@ -17,7 +17,7 @@ from l2c.core.compiled import Compiled, Inlined
 from l2c.core.method import Dependences, Marginals
 from l2c.core.streams import mixed
 from l2c.core.types import Levels
-from l2c.engine.drawing import TOGETHER, stream_words
+from l2c.engine.drawing import TOGETHER, stream_halves
 from l2c.engine.likely import Hand, draw_along, hand_of, room_for_beliefs, tell_kept, tree_of
 from l2c.release.by_level import Layers, Weights, network_leads
 from l2c.release.exhaust import ENUMERABLE
@@ -103,7 +103,6 @@ class Bench(NamedTuple):
 
     moving: Int64[np.ndarray, " features"]
     shifting: Bool[np.ndarray, " features"]
-    words: UInt64[np.ndarray, " draws"]
     lower: UInt32[np.ndarray, " draws"]
     upper: UInt32[np.ndarray, " draws"]
     levels: Int16[np.ndarray, "features draws"]
@@ -221,8 +220,7 @@ def walked(
 @Compiled
 def _bench(features: int, units: int) -> Bench:
     return Bench(
-        np.empty(features, np.int64), np.empty(features, np.bool_), np.empty(TOGETHER, np.uint64),
-        np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.uint32), np.zeros((features, TOGETHER), np.int16),
+        np.empty(features, np.int64), np.empty(features, np.bool_), np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.uint32), np.zeros((features, TOGETHER), np.int16),
         np.empty(TOGETHER, np.uint64), np.empty(TOGETHER, np.float64), np.empty(TOGETHER, np.float64),
         np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.int64),
         np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64), np.empty(units, np.float32),
@@ -371,8 +369,7 @@ def _draw(
             if i // 2 != have:
                 have = i // 2
                 at = position * marginals.words_each + have
-                stream_words(bench.words, padded, marginals.keys[n], at, marginals.words_each)
-                _split(bench, padded)
+                stream_halves(bench.lower, bench.upper, padded, marginals.keys[n], at, marginals.words_each)
             half = bench.lower if i % 2 == 0 else bench.upper
             _fall(bench.levels, half, padded, i, marginals.cdf, n, axes.offsets[i], axes.sizes[i])
 
@@ -421,14 +418,6 @@ def _add_steps(lead: np.ndarray, levels: np.ndarray, i: int, some: int, steps: n
 
 
 @Inlined
-def _split(bench: Bench, some: int) -> None:
-    """Take the two halves of each word apart, 31 bits of each."""
-    for d in range(some):
-        bench.lower[d] = np.uint32(bench.words[d] & np.uint64(0xFFFFFFFF)) >> np.uint32(1)
-        bench.upper[d] = np.uint32(bench.words[d] >> np.uint64(33))
-
-
-@Inlined
 def _fall(
     levels: np.ndarray, uniform: np.ndarray, some: int, i: int, cdf: np.ndarray, n: int, offset: int, size: int
 ) -> None:
@@ -464,7 +453,7 @@ def _sift(bench: Bench, some: int, table: np.ndarray, own_key: Any) -> tuple[int
             added += 1
             if bench.inside[d]:
                 inside += 1
-                bench.asked[new] = d
+                bench.asked[np.uint64(new)] = d
                 new += word != own_key
     return new, added, inside
 
@@ -501,7 +490,7 @@ def _decide(
     low, high, doubtful, before = weights.low[r], weights.high[r], 0, kept
     judged, obeying, best, valid = 0, 0, counts.best[r], counts.valid[r]
     for place in range(new):
-        d = bench.asked[place]
+        d, end = np.uint64(bench.asked[place]), np.uint64(kept)
         lead, times = bench.lead[d], 1
         most = lead
         if lead < low and bench.other[d]:
@@ -517,8 +506,8 @@ def _decide(
         if lead < low or (sure and valid == pool):
             continue
         valid += sure
-        out.row[kept], out.lead[kept], out.second[kept], out.sure[kept] = r, lead, times == 2, sure
-        bench.kept[kept - before] = d
+        out.row[end], out.lead[end], out.second[end], out.sure[end] = r, lead, times == 2, sure
+        bench.kept[np.uint64(kept - before)] = d
         kept += 1
     _write_down(out.levels, before, kept, own, r, bench.levels, bench.kept, bench.moving, free)
     counts.obeying[r] += obeying
