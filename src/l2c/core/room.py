@@ -77,6 +77,8 @@ class Room:
 
     def two_valued(self) -> Bool[np.ndarray, "rows width"]:
         """Return which levels a second value stands for too."""
+        if compiles():
+            return _differing(self.values, self.others)
         return (self.values != self.others) & ~(np.isnan(self.values) & np.isnan(self.others))
 
     def must_change(self, layout: Layout, levels: Levels) -> Bool[np.ndarray, "rows features"]:
@@ -207,6 +209,19 @@ def _opened(
                     behind = level < own if ways[i] == RISES else level > own
                     wrong[row, np.uint64(first + level)] = level != own and (behind or own == known[i])
     return allowed, wrong
+
+
+@Compiled
+def _differing(
+    values: Float64[np.ndarray, "rows width"], others: Float64[np.ndarray, "rows width"]
+) -> Bool[np.ndarray, "rows width"]:
+    """Return where two values are not the same; NaN is the same as NaN."""
+    differing = np.empty(values.shape, np.bool_)
+    for row in range(len(values)):
+        for place in range(values.shape[1]):
+            one, other = values[row, place], others[row, place]
+            differing[row, place] = (one != other) & ~(np.isnan(one) & np.isnan(other))
+    return differing
 
 
 @Compiled

@@ -57,6 +57,8 @@ class Twin:
 
     def inputs(self, values: Float64[np.ndarray, "rows width"]) -> Hidden:
         """Return the input at each place, given the value that stands there for each row."""
+        if compiles():
+            return inputs_at(values, self.numeric, self.mean, self.scale, self.weights)
         inputs = np.ones(values.shape, dtype=self.weights.dtype)
         places = np.flatnonzero(self.numeric)
         inputs[:, places] = (values[:, places] - self.mean[places]) / self.scale[places]
@@ -106,6 +108,23 @@ class Twin:
         values = np.repeat(self.layout.representatives("median")[None, :], len(cells), axis=0)
         np.put_along_axis(values, levels + self.layout.offsets, cells, axis=1)
         return self.proba(self.inputs(values), np.arange(len(cells)), levels)
+
+
+@Compiled
+def inputs_at(
+    values: Float64[np.ndarray, "rows width"],
+    numeric: Bool[np.ndarray, " width"],
+    mean: Float64[np.ndarray, " width"],
+    scale: Float64[np.ndarray, " width"],
+    weights: Hidden,
+) -> Hidden:
+    """Return the input at each place, in the precision of the weights."""
+    inputs = np.ones(values.shape, weights.dtype)
+    for row in range(len(values)):
+        for place in range(len(numeric)):
+            if numeric[place]:
+                inputs[row, place] = (values[row, place] - mean[place]) / scale[place]
+    return inputs
 
 
 @Compiled

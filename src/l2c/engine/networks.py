@@ -7,7 +7,7 @@ product of matrices adds in an order that differs from machine to machine, and f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float32
@@ -24,6 +24,10 @@ class Dense:
 
     weight: Float32[np.ndarray, "outputs inputs"]
     bias: Float32[np.ndarray, " outputs"]
+    turned: Float32[np.ndarray, "inputs outputs"] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "turned", np.ascontiguousarray(self.weight.T))
 
 
 Network = tuple[Dense, ...]
@@ -33,8 +37,8 @@ def forward(network: Network, inputs: Float32[np.ndarray, "rows inputs"]) -> Flo
     """Return the logits of a network: dense layers with ReLU between them."""
     add_up, hidden = added_up if compiles() else added_up_at_once, np.ascontiguousarray(inputs)
     for layer in network[:-1]:
-        hidden = np.maximum(add_up(hidden, np.ascontiguousarray(layer.weight.T), layer.bias), 0)
-    return add_up(hidden, np.ascontiguousarray(network[-1].weight.T), network[-1].bias)
+        hidden = np.maximum(add_up(hidden, layer.turned, layer.bias), 0)
+    return add_up(hidden, network[-1].turned, network[-1].bias)
 
 
 @Compiled

@@ -6,6 +6,8 @@ decision is not decided here.
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,14 +74,14 @@ def judge_by_level(layout: Layout, twin: Twin, question: Question, *, twice: boo
     room, second = question.room, goal.accepted[:, 1]
     toward = np.where(second, 1.0, -1.0)
     threshold = 0.5 if goal.threshold is None else goal.threshold
-    asked = np.array([1 - threshold, threshold]) + goal.margin
+    of_first, of_second = 1 - threshold + goal.margin, threshold + goal.margin
     # A little more than what counts as close: rounding here is not rounding there.
     close = 0.501 * twin.close + 1e-12
-    low, high = _log_odds(np.stack([asked - close, asked + close]))
-    bounds = np.where(second, low[1], low[0]), np.where(second, high[1], high[0])
+    bounds = tuple(np.where(second, _log_odds(of_second + by), _log_odds(of_first + by)) for by in (-close, close))
     if dense:
         nothing, differs = np.empty((0, 0)), room.two_valued() & twice
-        layers = _layers(twin, twin.inputs(room.values), twin.inputs(room.others), toward)
+        inputs, others = twin.inputs(room.values), twin.inputs(room.others)
+        layers = network_of(twin)._replace(inputs=inputs, others=others, toward=toward)
         return Weights(True, np.zeros(len(question)), nothing, nothing, differs, *bounds), layers
     weights, bias = twin.log_odds
     sums = _sums(
@@ -118,7 +120,7 @@ def _sums(
         for place in range(len(weights)):
             worth, value, other = sign * weights[place], values[row, place], others[row, place]
             number, middle, unit = numeric[place], mean[place], scale[place]
-            two = twice & (value != other) & ((value == value) | (other == other))  # noqa: PLR0124 - not NaN
+            two = twice & (value != other) & ~(np.isnan(value) & np.isnan(other))
             first = (value - middle) / unit if number else 1.0
             second = (other - middle) / unit if number & two else first
             steps[row, place], differs[row, place] = worth * first, two
@@ -131,8 +133,9 @@ def _sums(
     return lead, steps, shifts, differs
 
 
-def _layers(twin: Twin, inputs: np.ndarray, others: np.ndarray, toward: Float64[np.ndarray, " rows"]) -> Layers:
-    """Return a network's layers in arrays of one width."""
+@lru_cache(maxsize=8)
+def network_of(twin: Twin) -> Layers:
+    """Return a network's layers in arrays of one width, for no rows yet."""
     assert twin.dense
     *hidden, (last, last_bias) = twin.dense
     units = max(len(twin.bias), *(weight.shape[1] for weight, _ in hidden)) if hidden else len(twin.bias)
@@ -147,7 +150,7 @@ def _layers(twin: Twin, inputs: np.ndarray, others: np.ndarray, toward: Float64[
     final[: len(column)] = column
     ahead = float(last_bias[-1]) if len(last_bias) == 1 else float(last_bias[1] - last_bias[0])
     together = max(LEAST_TOGETHER, MOST_AT_ONCE // units**2)
-    return Layers(inputs, others, toward, first, first_bias, whole, biases, final, ahead, together)
+    return Layers(_EMPTY, _EMPTY, np.empty(0), first, first_bias, whole, biases, final, ahead, together)
 
 
 _EMPTY = np.empty((0, 0), np.float32)
@@ -157,11 +160,11 @@ NO_LAYERS = Layers(
 )  # fmt: skip
 
 
-def _log_odds(share: Float64[np.ndarray, "*any"]) -> Float64[np.ndarray, "*any"]:
+def _log_odds(share: float) -> float:
     """Return the logarithm of the odds; beyond 0 and 1 it is without bounds."""
-    with np.errstate(divide="ignore"):
-        inside = np.clip(share, 0.0, 1.0)
-        return np.log(inside) - np.log1p(-inside)
+    if not 0 < share < 1:
+        return -math.inf if share <= 0 else math.inf
+    return math.log(share) - math.log1p(-share)
 
 
 @Compiled
@@ -199,16 +202,21 @@ def network_leads(
     units, first = len(still), layers.first
     for q in range(count):
         d, line = which[q], np.uint64(q)
-        for u in range(units):
-            here[line, u] = still[u]
+        if free == 0:
+            here[line] = still
         # Four features at a time: sums are then fetched and put back less often.
         for m in range(0, free, 4):
             a, x = _input(m, free, moving, offsets, levels, d, inputs, r)
             b, y = _input(m + 1, free, moving, offsets, levels, d, inputs, r)
             c, z = _input(m + 2, free, moving, offsets, levels, d, inputs, r)
             e, w = _input(m + 3, free, moving, offsets, levels, d, inputs, r)
-            for u in range(units):
-                here[line, u] = here[line, u] + x * first[a, u] + y * first[b, u] + z * first[c, u] + w * first[e, u]
+            if m == 0:
+                for u in range(units):
+                    here[line, u] = still[u] + x * first[a, u] + y * first[b, u] + z * first[c, u] + w * first[e, u]
+            else:
+                for u in range(units):
+                    so_far = here[line, u]
+                    here[line, u] = so_far + x * first[a, u] + y * first[b, u] + z * first[c, u] + w * first[e, u]
         for u in range(units):
             here[line, u] = _cut_off(here[line, u])
     for begin in range(0, count, layers.together):

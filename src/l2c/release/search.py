@@ -232,28 +232,31 @@ class Search:
         assert self.by_level is not None
         budget, question, sieve = self.budget, self.question, self.sieve
         patience = budget.tries if budget.patience is None else budget.patience
-        leads = np.full(len(question), -np.inf)
+        counts = Counts(
+            self.drawn, self.valid.copy(), self.different, self.obeying, self.judged, np.full(len(question), -np.inf)
+        )
         found, left = walked(
             rows, *_each_in_its_place(source), Axes(self.layout.offsets, self.layout.sizes, sieve.words, sieve.shifts),
             Grounds(question.levels, question.room.open, self.possible), *self.by_level,
             Need(self.pool, self.enough, budget.acceptance, budget.tries, patience, self.manner.refine),
-            Counts(self.drawn, self.valid.copy(), self.different, self.obeying, self.judged, leads),
-            Memory(sieve.table, sieve.start, sieve.slots),
+            counts, Memory(sieve.table, sieve.start, sieve.slots),
         )  # fmt: skip
         if len(left.row):
             sieve.remember(left.row, left.keys)
-        self.best = np.maximum(self.best, shares(leads))
-        self._keep_found(found)
+        self.best = np.maximum(self.best, shares(counts.best))
+        self._keep_found(found, counts.valid)
         self.out_of_time = budget.expired()
 
-    def _keep_found(self, found: Findings) -> None:
+    def _keep_found(self, found: Findings, surely_valid: Int64[np.ndarray, " rows"]) -> None:
         """Keep what rows found on their walk, once the model has said what they could not."""
-        good, chance, second = found.sure, shares(found.lead), found.second
+        good, chance, second, label = found.sure, shares(found.lead), found.second, self.question.desired[found.row]
+        if good.all():
+            self.kept.append(Kept(found.row, found.levels, None, chance, label, second))
+            self.held = self.valid = surely_valid
+            return
         unsure = np.flatnonzero(~good)
-        if len(unsure):
-            self.obeying += np.bincount(found.row[unsure], minlength=len(self.obeying))
-            good[unsure], chance[unsure], second[unsure] = self._resolved(found, unsure)
-        label = self.question.desired[found.row]
+        self.obeying += np.bincount(found.row[unsure], minlength=len(self.obeying))
+        good[unsure], chance[unsure], second[unsure] = self._resolved(found, unsure)
         self._keep(found.row, found.levels, None, good, chance, label, second)
 
     def _resolved(self, found: Findings, unsure: np.ndarray) -> tuple[Mask, Float64[np.ndarray, " n"], Mask]:
