@@ -220,7 +220,8 @@ def walked(
 @Compiled
 def _bench(features: int, units: int) -> Bench:
     return Bench(
-        np.empty(features, np.int64), np.empty(features, np.bool_), np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.uint32), np.zeros((features, TOGETHER), np.int16),
+        np.empty(features, np.int64), np.empty(features, np.bool_), np.empty(TOGETHER, np.uint32),
+        np.empty(TOGETHER, np.uint32), np.zeros((features, TOGETHER), np.int16),
         np.empty(TOGETHER, np.uint64), np.empty(TOGETHER, np.float64), np.empty(TOGETHER, np.float64),
         np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.int64),
         np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64), np.empty(units, np.float32),
