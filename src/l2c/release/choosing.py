@@ -15,8 +15,6 @@ from jaxtyping import Bool, Int32, Int64, UInt8
 from l2c.core.compiled import Compiled
 from l2c.core.types import Levels
 
-SWAP_PASSES = 2
-
 TAKEN = 1 << 30
 """What is taken off the gain of those that cannot be chosen, which brings it below any other's."""
 
@@ -163,25 +161,24 @@ def _take(columns: Columns, features: int, one: int, gains: Row, pull: int, apar
 def _swap(
     columns: Columns, features: int, gains: Row, chosen: Sets, row: int, pull: int, apart: Apart, tops: Row
 ) -> None:
-    """Let each member give way to the candidate that would add most in its stead, if that is more."""
+    """Let each member give way to the candidate that would add most in its stead, if that is more.
+
+    Once: to begin anew gained 0.06 points of H(N) at the most, on dev rows of all data sets, and lost as much
+    plausibility.
+    """
     last = len(apart) - 1
-    for _ in range(SWAP_PASSES):
-        settled = True
-        for place in range(chosen.shape[1]):
-            old, line = chosen[row, place], min(place, last)
-            if line == last:
-                for start in range(0, len(gains), STRIP):
-                    _count_apart(columns, features, old, apart, line, start)
-            best = _better(gains, old, pull, apart, line, tops)
-            if best >= 0:
-                settled = False
-                chosen[row, place] = best
-                for start in range(0, len(gains), STRIP):
-                    _add(gains, -pull, apart, line, start)
-                gains[old] += TAKEN
-                _take(columns, features, best, gains, pull, apart, line, tops)
-        if settled:
-            return
+    for place in range(chosen.shape[1]):
+        old, line = chosen[row, place], min(place, last)
+        if line == last:
+            for start in range(0, len(gains), STRIP):
+                _count_apart(columns, features, old, apart, line, start)
+        best = _better(gains, old, pull, apart, line, tops)
+        if best >= 0:
+            chosen[row, place] = best
+            for start in range(0, len(gains), STRIP):
+                _add(gains, -pull, apart, line, start)
+            gains[old] += TAKEN
+            _take(columns, features, best, gains, pull, apart, line, tops)
 
 
 @Compiled
@@ -243,9 +240,10 @@ def kept_counts(levels: Levels, own: Levels, row: Int64[np.ndarray, " n"]) -> In
     """Return in how many features each candidate is as its row is."""
     counts = np.empty(len(row), np.int64)
     for c in range(len(row)):
-        same = 0
+        # As short as levels are: so many more are compared at once.
+        same, r = np.int16(0), np.uint64(row[c])
         for i in range(levels.shape[1]):
-            same += levels[np.uint64(c), np.uint64(i)] == own[np.uint64(row[c]), np.uint64(i)]
+            same = np.int16(same + np.int16(levels[c, i] == own[r, i]))
         counts[c] = same
     return counts
 
@@ -274,19 +272,15 @@ def best_sets_at_once(pool: Pool, present: Bool[np.ndarray, "rows pool"], worth:
 def _swap_at_once(columns: np.ndarray, taken: np.ndarray, gains: Gains, chosen: Sets, pull: Pulls) -> None:
     """Improve, in place, the sets that are full."""
     rows, full = np.arange(len(chosen)), (chosen >= 0).all(axis=1)
-    for _ in range(SWAP_PASSES):
-        before = chosen.copy()
-        for place in range(chosen.shape[1]):
-            old = chosen[:, place]
-            without = gains - pull[:, None] * _apart_from(columns, old)
-            best = np.where(taken, -TAKEN, without).argmax(axis=1)
-            better = full & ~taken[rows, best] & (without[rows, best] > without[rows, old])
-            taken[rows[better], old[better]] = False
-            taken[rows[better], best[better]] = True
-            chosen[better, place] = best[better]
-            gains[better] = (without + pull[:, None] * _apart_from(columns, best))[better]
-        if (before == chosen).all():
-            break
+    for place in range(chosen.shape[1]):
+        old = chosen[:, place]
+        without = gains - pull[:, None] * _apart_from(columns, old)
+        best = np.where(taken, -TAKEN, without).argmax(axis=1)
+        better = full & ~taken[rows, best] & (without[rows, best] > without[rows, old])
+        taken[rows[better], old[better]] = False
+        taken[rows[better], best[better]] = True
+        chosen[better, place] = best[better]
+        gains[better] = (without + pull[:, None] * _apart_from(columns, best))[better]
 
 
 def _reordered(columns: np.ndarray, worth: Gains, chosen: Sets, pull: Pulls) -> Sets:

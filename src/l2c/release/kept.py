@@ -157,11 +157,11 @@ class Pooled:
         counts = np.bincount(kept.row, minlength=len(question))
         place, start = np.arange(max(counts.max(initial=0), 1)), np.cumsum(counts) - counts
         position = np.where(place < counts[:, None], start[:, None] + place, -1)
-        own, row, cost = question.levels, kept.row, np.zeros(len(kept.row))
+        own, row, cost = question.levels, kept.row, None
         if selection.cost:
             cost = total_costs(layout, question.cells[row], known(kept.cells), own[row], kept.levels)
         worth = np.zeros(position.shape)
-        worth[position >= 0] = selection.worth(kept.levels, own, row, question.desired[row], cost)
+        worth[position >= 0] = selection.worth(kept.levels, own, row, question.desired, cost)
         return cls(kept, position, worth)
 
     @property

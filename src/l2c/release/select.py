@@ -45,14 +45,16 @@ class Selection:
         levels: Levels,
         own: Levels,
         row: Int64[np.ndarray, " n"],
-        desired: Int64[np.ndarray, " n"],
-        cost: Float64[np.ndarray, " n"],
+        desired: Int64[np.ndarray, " rows"],
+        cost: Float64[np.ndarray, " n"] | None,
     ) -> Float64[np.ndarray, " n"]:
         """Return what each counterfactual adds to a set by itself, given the rows as they are and which it is for."""
         kept = (kept_counts if compiles() else kept_counts_at_once)(levels, own, row)
-        worth = self.sparsity * (kept / levels.shape[1]) - self.cost * cost
+        worth = self.sparsity * (kept / levels.shape[1])
+        if cost is not None:
+            worth -= self.cost * cost
         if self.unlikely is not None and self.unlikeliness:
-            worth = worth - self.unlikeliness * self.unlikely(levels, desired)
+            worth -= self.unlikeliness * self.unlikely(levels, desired[row])
         return worth
 
 
