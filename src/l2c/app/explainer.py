@@ -341,6 +341,8 @@ class Explainer:
             bundle, twin = replace(bundle, mark=ModelMark.of(model, bundle.mark.shape, self.layout)), None
         also = request.robust.versions(bundle.mark, self.layout, seconds)
         hurried = also if seconds is None else tuple(within(version, seconds) for version in also)
+        if model is self.blackbox and not also and not self._also:
+            return self
         # Of other versions there is no twin, and what they take back another search would only offer again.
         return replace(self, bundle=bundle, blackbox=model, _also=hurried, _twin=None if also else twin)
 

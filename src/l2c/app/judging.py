@@ -85,7 +85,7 @@ class Shown:
 
     def held(self) -> Cells:
         """Return the cells as the frame holds them."""
-        if frames.keeps_numbers(self.shape):
+        if self.shape.keeps_numbers:
             return self.cells
         frame = KINDS[self.shape.kind].frame(self.columns)
         return frames.strict(frames.read(frame, self.shape.schema))
@@ -113,7 +113,7 @@ class Judges:
         takes_frames = any(isinstance(judge, FrameModel) for judge in (self.model, *self.also))
         if takes_frames and own.kind == shape.kind:
             return frames.holds_what_is_built(frame, own, shape, cells)
-        return frames.keeps_numbers(own)
+        return own.keeps_numbers
 
     def confirmed(self, released: Released, shown: Shown, shape: FrameShape) -> tuple[Released, Probabilities]:
         """Return the release as all models judge its frame, without what one of them takes back.
@@ -155,7 +155,7 @@ def judged_on(
         return blackbox.wanted.proba(numbers), numbers
     if isinstance(blackbox, FrameModel) and same:
         return blackbox.of_frame(shown.frame_for(shape), rows), None
-    return answers_on(blackbox, shown.parts if frames.keeps_numbers(shown.shape) else (shown.held(),)), None
+    return answers_on(blackbox, shown.parts if shown.shape.keeps_numbers else (shown.held(),)), None
 
 
 def answers_on(blackbox: BlackBox, parts: Sequence[Cells]) -> Probabilities:

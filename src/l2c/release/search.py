@@ -176,8 +176,11 @@ class Search:
 
     @property
     def pending(self) -> np.ndarray:
+        lacking = np.flatnonzero((self.held < self.pool) & (self.valid < self.most))
+        if not len(lacking):
+            return lacking
         hopeful = ~self.question.already & ~self.exhausted & (self.drawn < self.most_draws)
-        return np.flatnonzero(hopeful & (self.held < self.pool) & (self.valid < self.most))
+        return lacking[hopeful[lacking]]
 
     def run(self) -> None:
         """Go on until every row has its pool, or its budget has ended."""

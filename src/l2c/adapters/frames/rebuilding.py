@@ -19,9 +19,6 @@ from l2c.adapters.frames.stored import Dtype, FrameKind, Part, Positions
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Mask
 
-WIDE = ("float64", "int64", "double")
-"""Types that hold whatever cells hold, in the words of any library; whole numbers are checked when they are made."""
-
 COPIES_ON_WRITE = pd.__version__ >= "3"
 """Whether a frame that shares its columns with another one takes its own copy when either is written to."""
 
@@ -110,18 +107,6 @@ def features_of(frame: Any, schema: Schema) -> Any:
 def height(frame: Any) -> int:
     """Return the number of rows of a frame."""
     return len(frame)
-
-
-def keeps_numbers(shape: FrameShape) -> bool:
-    """Return whether the columns of a frame hold every number of the cells that it was made from, to the last digit.
-
-    >>> import pandas as pd
-    >>> from l2c.core.feature import Feature
-    >>> schema, rows = Schema((Feature(name="debt", kind="numeric"),)), pd.DataFrame({"debt": [0.1, 0.2]})
-    >>> keeps_numbers(shape_of(rows, schema)), keeps_numbers(shape_of(rows.astype("float32"), schema))
-    (True, False)
-    """
-    return all(dtype.name.lower() in WIDE for name, dtype in shape.columns if shape.schema[name].numeric)
 
 
 def holds_what_is_built(frame: Any, own: FrameShape, shape: FrameShape, cells: Cells) -> bool:

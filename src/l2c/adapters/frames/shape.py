@@ -15,6 +15,9 @@ from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.core.types import Cells
 
+WIDE = ("float64", "int64", "double")
+"""Types that hold whatever cells hold, in the words of any library; whole numbers are checked when they are made."""
+
 
 @dataclass(frozen=True)
 class FrameShape:
@@ -58,6 +61,17 @@ class FrameShape:
         )
         columns = tuple(kept)
         return self if columns == self.columns else replace(self, columns=columns)
+
+    @cached_property
+    def keeps_numbers(self) -> bool:
+        """Whether the columns hold every number of the cells that they are made from, to the last digit.
+
+        >>> import pandas as pd
+        >>> schema, rows = Schema((Feature(name="debt", kind="numeric"),)), pd.DataFrame({"debt": [0.1, 0.2]})
+        >>> shape_of(rows, schema).keeps_numbers, shape_of(rows.astype("float32"), schema).keeps_numbers
+        (True, False)
+        """
+        return all(dtype.name.lower() in WIDE for name, dtype in self.columns if self.schema[name].numeric)
 
     def in_kind_of(self, frame: Any) -> FrameShape:
         """Return the same columns for a frame's library; in another library they have the types natural there."""
