@@ -35,11 +35,12 @@ class Kept:
         row, levels, chance = self.row[which], self.levels[which], self.chance[which]
         return Kept(row, levels, cells, chance, self.label[which], self.second[which])
 
-    def of(self, which: Mask) -> Kept:
-        """Return some of them, in place where loops are compiled: this is then used up."""
+    def of(self, which: Int64[np.ndarray, " some"]) -> Kept:
+        """Return some of them in their order, in place where loops are compiled: this is then used up."""
         if self.cells is not None or not compiles():
-            return self.take(np.flatnonzero(which))
-        n = moved_up(which, self.row, self.levels, self.chance, self.label, self.second)
+            return self.take(which)
+        n = len(which)
+        moved_up(which, self.row, self.levels, self.chance, self.label, self.second)
         return Kept(self.row[:n], self.levels[:n], None, self.chance[:n], self.label[:n], self.second[:n])
 
     def among(self, start: int) -> Kept:
@@ -49,23 +50,20 @@ class Kept:
 
 @Compiled
 def moved_up(
-    which: Mask,
+    which: Int64[np.ndarray, " some"],
     row: Int64[np.ndarray, " n"],
     levels: Levels,
     chance: Float64[np.ndarray, " n"],
     label: Int64[np.ndarray, " n"],
     second: Mask,
-) -> int:
-    """Move those that are kept up to the places of the others, and return how many they are."""
-    kept = 0
-    for n in range(len(which)):
-        if which[n]:
-            if n != kept:
-                row[kept], chance[kept], label[kept], second[kept] = row[n], chance[n], label[n], second[n]
-                for i in range(levels.shape[1]):
-                    levels[kept, i] = levels[n, i]
-            kept += 1
-    return kept
+) -> None:
+    """Move those that are kept, which are told in their order, up to the places of the others."""
+    for kept in range(len(which)):
+        n = np.uint64(which[kept])
+        if n != kept:
+            row[kept], chance[kept], label[kept], second[kept] = row[n], chance[n], label[n], second[n]
+            for i in range(levels.shape[1]):
+                levels[kept, i] = levels[n, i]
 
 
 def known(cells: Cells | None) -> Cells:

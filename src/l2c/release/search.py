@@ -305,8 +305,10 @@ class Search:
         values, good = self._decoded(row, levels)
         good &= (levels != self.question.levels[row]).any(axis=1)
         good = self._free(levels, good)
-        self.obeying += np.bincount(row[good], minlength=len(self.obeying))
-        self._judge(row[good], levels[good], None if values is None else values[good])
+        if not good.all():
+            row, levels, values = row[good], levels[good], None if values is None else values[good]
+        self.obeying += np.bincount(row, minlength=len(self.obeying))
+        self._judge(row, levels, values)
 
     def offer(self, row: int, levels: Int16[np.ndarray, " features"]) -> None:
         """Judge a proposal that came from elsewhere, even if it was seen before with other values."""
@@ -420,13 +422,13 @@ class Search:
         second: Mask,
     ) -> None:
         """Keep for each row the first valid ones that it still lacks."""
-        kept = Kept(row, levels, values, chance, label, second)
-        if not good.all():
-            kept = kept.of(good)
+        which = np.flatnonzero(good)
         # Rows stand together and in the order of drawing.
-        found, lacking = np.bincount(kept.row, minlength=len(self.valid)), self.most - self.valid
+        found, lacking = np.bincount(row[which], minlength=len(self.valid)), self.most - self.valid
         if (found > lacking).any():
-            kept = kept.of(ranks(kept.row) <= lacking[kept.row])
+            which = which[ranks(row[which]) <= lacking[row[which]]]
+        kept = Kept(row, levels, values, chance, label, second)
+        kept = kept if len(which) == len(row) else kept.of(which)
         self.valid += np.minimum(found, lacking)
         self.kept.append(kept if self.policy is None else self.with_values(kept))
         if self.policy is None:
