@@ -45,14 +45,18 @@ def costs_of(
     layout: Layout, cells: Cells, own: Levels, row: Int64[np.ndarray, " n"], now: Cells, levels: Levels
 ) -> Float64[np.ndarray, " n"]:
     """Return what each counterfactual costs, given the cells and levels of all rows and the row of each."""
-    if compiles() and not has_prices(layout):
-        return _changes(own, row, levels)
+    if not has_prices(layout):
+        return changes_of(own, row, levels)
     return total_costs(layout, cells[row], now, own[row], levels)
+
+
+def changes_of(own: Levels, row: Int64[np.ndarray, " n"], levels: Levels) -> Float64[np.ndarray, " n"]:
+    """Return in how many features each counterfactual differs from its row."""
+    return _changes(own, row, levels) if compiles() else (levels != own[row]).sum(axis=1).astype(np.float64)
 
 
 @Compiled
 def _changes(own: Levels, row: Int64[np.ndarray, " n"], levels: Levels) -> Float64[np.ndarray, " n"]:
-    """Return in how many features each counterfactual differs from its row."""
     total = np.empty(len(row), np.float64)
     for n in range(len(row)):
         # As short as levels are, and at a place that cannot be negative: so many more are compared at once.

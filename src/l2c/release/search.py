@@ -17,6 +17,7 @@ from jaxtyping import Float64, Int16, Int64
 
 from l2c.core.blackbox import BlackBox, decide
 from l2c.core.compiled import compiles
+from l2c.core.costs import changes_of
 from l2c.core.exponential import shares
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
@@ -299,11 +300,12 @@ class Search:
 
     def _consider(self, row: Int64[np.ndarray, " n"], levels: Levels) -> None:
         """Judge what is new and obeys; rows stand together."""
-        new = self.sieve.worth_asking(row, levels)
-        row, levels = row[new], levels[new]
+        new = np.flatnonzero(self.sieve.worth_asking(row, levels))
+        if len(new) < len(row):
+            row, levels = row[new], levels[new]
         self.different += np.bincount(row, minlength=len(self.different))
         values, good = self._decoded(row, levels)
-        good &= (levels != self.question.levels[row]).any(axis=1)
+        good &= changes_of(self.question.levels, row, levels) > 0
         good = self._free(levels, good)
         if not good.all():
             row, levels, values = row[good], levels[good], None if values is None else values[good]
@@ -336,12 +338,18 @@ class Search:
             return None, obeys_rules(self.layout, self.question.levels, row, levels)
         values = decode_levels(self.layout, levels, room.values, row)
         good = obeys(self.layout, self.question, row, levels, values)
-        if self.manner.decode_again and (room.prices is not None or room.conditions):
+        if self._either_way:
             rest = np.flatnonzero(~good)
             others = decode_levels(self.layout, levels[rest], room.others, row[rest])
             keep = obeys(self.layout, self.question, row[rest], levels[rest], others)
             values[rest[keep]], good[rest[keep]] = others[keep], True
         return values, good
+
+    @property
+    def _either_way(self) -> bool:
+        """Whether proposals are decoded by the other values where the first break a limit."""
+        room = self.question.room
+        return self.manner.decode_again and (room.prices is not None or bool(room.conditions))
 
     def _enumerate(self, rows: np.ndarray) -> None:
         """Consider everything that some rows have room for, so that none of it is left to luck."""
@@ -490,10 +498,12 @@ class Search:
         others = None
         if values is not None:
             others = decode_levels(self.layout, levels[bad], self.question.room.others, row[bad])
-            # What was decoded by the other values already is not asked twice.
-            again = ((others != values[bad]) & ~(np.isnan(others) & np.isnan(values[bad]))).any(axis=1)
-            again &= obeys(self.layout, self.question, row[bad], levels[bad], others)
-            bad, others = bad[again], others[again]
+            again = obeys(self.layout, self.question, row[bad], levels[bad], others)
+            if self._either_way:
+                # What was decoded by the other values already is not asked twice.
+                again &= ((others != values[bad]) & ~(np.isnan(others) & np.isnan(values[bad]))).any(axis=1)
+            if not again.all():
+                bad, others = bad[again], others[again]
         if not len(bad):
             return
         valid, probability, nearness, named = self._asked(row[bad], levels[bad], others, other=True)
