@@ -52,7 +52,7 @@ def test_the_loops_mean_the_same_as_plain_python(layout, recipe, place, seed):
     rng = np.random.default_rng(seed)
     question = random_question(layout, 2, rng)
     with uncompiled(drawing, likely), pytest.MonkeyPatch.context() as patch, np.errstate(over="ignore"):
-        patch.setattr(likely, "stream_words", drawing.stream_words)
+        patch.setattr(likely, "stream_halves", drawing.stream_halves)
         patch.setattr(propose, "drawn_levels", drawing.drawn_levels)
         patch.setattr(propose, "likely_levels", likely.likely_levels)
         fast, slow = both_ways(counterer(layout, recipe, question, rng), question, place, count=3)
@@ -122,7 +122,7 @@ def test_likely_draws_are_the_same_however_much_is_remembered(remembered, seed, 
     monkeypatch.setattr(likely, "REMEMBERED", remembered)
     monkeypatch.setattr(likely, "TOGETHER", 7)
     with uncompiled(drawing, likely), np.errstate(over="ignore"):
-        monkeypatch.setattr(likely, "stream_words", drawing.stream_words)
+        monkeypatch.setattr(likely, "stream_halves", drawing.stream_halves)
         found, expected = likely_both_ways(features=9, count=100, seed=seed)
     assert (found == expected).all()
 
@@ -142,6 +142,6 @@ def test_what_is_believed_of_a_feature_does_not_vanish_however_many_hang_on_it()
         *likely.raised(law, 1.0),
     )  # fmt: skip
     with uncompiled(drawing, likely), np.errstate(over="ignore"), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(likely, "stream_words", drawing.stream_words)
+        patch.setattr(likely, "stream_halves", drawing.stream_halves)
         found = likely.likely_levels(along, np.array([0]), count, layout.offsets, layout.sizes)
     assert (found == 0).all()
