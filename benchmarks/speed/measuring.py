@@ -43,10 +43,11 @@ class CannotRunError(Exception):
 
 @dataclass(frozen=True)
 class Taken:
-    """Seconds, as medians over the repeats."""
+    """Seconds, as medians over the repeats, and the least CPU seconds of any."""
 
     cpu: float
     wall: float
+    least: float
 
 
 def taken(work: Callable[[], object], repeats: int = 5) -> Taken:
@@ -67,7 +68,8 @@ def taken_in_turn(works: Sequence[Callable[[], object]], repeats: int) -> list[T
             start, clock = time.process_time(), time.perf_counter()
             work()
             each.append((time.process_time() - start, time.perf_counter() - clock))
-    return [Taken(median(cpu for cpu, _ in each), median(wall for _, wall in each)) for each in seconds]
+    cpu, wall = ([[both[which] for both in each] for each in seconds] for which in (0, 1))
+    return [Taken(median(a), median(b), min(a)) for a, b in zip(cpu, wall, strict=True)]
 
 
 def machine() -> dict[str, Any]:

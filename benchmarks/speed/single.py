@@ -14,6 +14,9 @@ from l2c.core.types import Cells, Probabilities
 CASES = (("german", "paper"), ("german", "linear pipeline"), ("german", "boosted pipeline"), ("german", "xgboost"))
 N = 10
 
+SECONDS, MOST_REPEATS = 8.0, 1000
+"""How long a row and the model alone are timed in turn, and how often at the most: a machine is slower for seconds."""
+
 
 class Counting:
     """A black box that keeps what it is asked, call by call."""
@@ -49,12 +52,15 @@ def run(asked: Asked) -> list[dict[str, Any]]:
 
             for _ in range(50):  # warm is what a service is after its first minute
                 ask()
-            whole, model = taken_in_turn((ask, model_alone), 20 * asked.repeats)
+            once = sum(one.wall for one in taken_in_turn((ask, model_alone), 3))
+            repeats = min(max(int(SECONDS / once), 20 * asked.repeats), MOST_REPEATS)
+            whole, model = taken_in_turn((ask, model_alone), repeats)
             results.append({
                 "part": "single", "data": name, "model": kind, "select": select, "n": N, "calls": len(calls),
                 "judged_by_the_model": sum(map(len, counting.asked)), "cpu_ms": 1e3 * whole.cpu,
                 "wall_ms": 1e3 * whole.wall, "one_call_cpu_ms": 1e3 * model.cpu / len(calls),
-                "ours_cpu_ms": 1e3 * (whole.cpu - model.cpu),
+                "ours_cpu_ms": 1e3 * (whole.cpu - model.cpu), "least_cpu_ms": 1e3 * whole.least,
+                "ours_least_cpu_ms": 1e3 * (whole.least - model.least),
             })  # fmt: skip
     return results
 
@@ -64,10 +70,10 @@ COLUMNS = {
     "data": lambda row: row["data"],
     "model": lambda row: row["model"],
     "select": lambda row: row["select"],
-    "CPU ms": lambda row: f"{row['cpu_ms']:.2f}",
+    "CPU ms (least)": lambda row: f"{row['cpu_ms']:.2f} ({row['least_cpu_ms']:.2f})",
     "wall ms": lambda row: f"{row['wall_ms']:.2f}",
     "calls of the model": lambda row: str(row["calls"]),
     "rows judged by it": lambda row: str(row["judged_by_the_model"]),
     "one call, CPU ms": lambda row: f"{row['one_call_cpu_ms']:.2f}",
-    "ours, CPU ms": lambda row: f"{row['ours_cpu_ms']:.2f}",
+    "ours, CPU ms (least)": lambda row: f"{row['ours_cpu_ms']:.2f} ({row['ours_least_cpu_ms']:.2f})",
 }
