@@ -17,6 +17,7 @@ from l2c.core.compiled import Compiled, compiles
 from l2c.core.conditions import Condition
 from l2c.core.costs import has_prices, move_costs
 from l2c.core.feature import FALLS, RISES, STAYS
+from l2c.core.flat import at_levels, counted, differing, put_at_levels
 from l2c.core.layout import Axis, Decode, Layout
 from l2c.core.limits import ANY, Limits, Span, chosen_levels
 from l2c.core.rules import bonds
@@ -71,25 +72,15 @@ class Room:
 
     def choices(self, layout: Layout) -> Int64[np.ndarray, "rows features"]:
         """Return how many levels each feature may take."""
-        if compiles():
-            return _counted(self.open, layout.offsets, layout.sizes)
-        return np.add.reduceat(self.open, layout.offsets, axis=1, dtype=np.int64)
+        return counted(layout, self.open)
 
     def two_valued(self) -> Bool[np.ndarray, "rows width"]:
         """Return which levels a second value stands for too."""
-        if compiles():
-            return _differing(self.values, self.others)
-        return (self.values != self.others) & ~(np.isnan(self.values) & np.isnan(self.others))
+        return differing(self.values, self.others)
 
     def must_change(self, layout: Layout, levels: Levels) -> Bool[np.ndarray, "rows features"]:
         """Return which features may not stay as they are."""
-        return ~self.own_open(layout, levels)
-
-    def own_open(self, layout: Layout, levels: Levels) -> Bool[np.ndarray, "rows features"]:
-        """Return which features may stay as they are."""
-        if compiles():
-            return _at(self.open, levels, layout.offsets)
-        return np.take_along_axis(self.open, levels + layout.offsets, axis=1)
+        return ~at_levels(layout, self.open, levels)
 
     def combinations(self, layout: Layout, levels: Levels) -> Float64[np.ndarray, " rows"]:
         """Return how many different proposals each row has room for, itself included; rules may forbid some.
@@ -99,7 +90,7 @@ class Room:
         choices, features = self.choices(layout), levels.shape[1]
         if (self.changes >= features).all():
             return choices.prod(axis=1, dtype=np.float64)
-        stay = self.own_open(layout, levels)
+        stay = at_levels(layout, self.open, levels)
         move = choices - stay
         most = int(self.changes.max(initial=0))
         ways = np.zeros((len(levels), most + 1))
@@ -211,56 +202,6 @@ def _opened(
     return allowed, wrong
 
 
-@Compiled
-def _differing(
-    values: Float64[np.ndarray, "rows width"], others: Float64[np.ndarray, "rows width"]
-) -> Bool[np.ndarray, "rows width"]:
-    """Return where two values are not the same; NaN is the same as NaN."""
-    differing = np.empty(values.shape, np.bool_)
-    for row in range(len(values)):
-        for place in range(values.shape[1]):
-            one, other = values[row, place], others[row, place]
-            differing[row, place] = (one != other) & ~(np.isnan(one) & np.isnan(other))
-    return differing
-
-
-@Compiled
-def _counted(
-    flat: Bool[np.ndarray, "rows width"], offsets: Int64[np.ndarray, " features"], sizes: Int64[np.ndarray, " features"]
-) -> Int64[np.ndarray, "rows features"]:
-    """Return at how many of each feature's places something holds."""
-    counts = np.empty((len(flat), len(sizes)), np.int64)
-    for row in range(len(flat)):
-        for i in range(len(sizes)):
-            total = 0
-            for place in range(offsets[i], offsets[i] + sizes[i]):
-                total += flat[row, np.uint64(place)]
-            counts[row, i] = total
-    return counts
-
-
-@Compiled
-def _at(
-    flat: Bool[np.ndarray, "rows width"], levels: Levels, offsets: Int64[np.ndarray, " features"]
-) -> Bool[np.ndarray, "rows features"]:
-    """Return what holds at each feature's level."""
-    there = np.empty(levels.shape, np.bool_)
-    for row in range(len(levels)):
-        for i in range(len(offsets)):
-            there[row, i] = flat[row, np.uint64(offsets[i] + levels[row, i])]
-    return there
-
-
-@Compiled
-def _put_at(
-    flat: Float64[np.ndarray, "rows width"], levels: Levels, offsets: Int64[np.ndarray, " features"], cells: Cells
-) -> None:
-    """Write a value at each feature's level."""
-    for row in range(len(levels)):
-        for i in range(len(offsets)):
-            flat[row, np.uint64(offsets[i] + levels[row, i])] = cells[row, i]
-
-
 def _opened_at_once(
     levels: Levels,
     ways: Int64[np.ndarray, " features"],
@@ -369,10 +310,7 @@ def _values(plot: _Plot, decode: Decode, bounded: Sequence[int], *, other: bool)
         places = plot.segment(i)
         low, high = _permitted(plot, i)
         values[:, places] = np.clip(values[:, places], low[:, None], high[:, None]) + 0.0  # no number is "-0"
-    if compiles():
-        _put_at(values, plot.levels, layout.offsets, plot.cells)
-    else:
-        np.put_along_axis(values, plot.levels + layout.offsets, plot.cells, axis=1)
+    put_at_levels(layout, values, plot.levels, plot.cells)
     return values
 
 
