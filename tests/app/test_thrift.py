@@ -16,8 +16,10 @@ from l2c.adapters.models import frame_model
 from l2c.app.ahead import as_many_as
 from l2c.app.fitting import acceptance_at
 from l2c.core.blackbox import BlackBox
+from l2c.core.tree_twin import TreeTwin
+from l2c.core.twin import LayerTwin
 from l2c.core.types import Cells, Probabilities
-from loans import WIDE, applicants, desk, granted, twisted, wide_desk, wide_rows
+from loans import WIDE, applicants, boosted, desk, granted, twisted, wide_desk, wide_rows
 
 
 @dataclass
@@ -43,16 +45,20 @@ def asked(explainer: l2c.Explainer, rows, **request) -> tuple[Asked, l2c.Explana
 
 
 @cache
-def seen() -> l2c.Explainer:
+def seen(*, trees: bool = False) -> l2c.Explainer:
     """Return an explainer of a model that can be seen into, with sets chosen from a pool; all changes cost the same."""
     plain = {"cost": 1.0, "cost_up": 0.0, "cost_down": 0.0, "level_costs": ()}
     features = tuple(replace(feature, **plain) for feature in desk().schema.features)
-    return L2C(epochs=2, hidden=8, beta=0.2).fit(applicants(), granted, l2c.Schema(features))
+    model = boosted(applicants(300)) if trees else granted
+    found = L2C(epochs=2, hidden=8, beta=0.2, model_rows=2000).fit(applicants(), model, l2c.Schema(features))
+    assert isinstance(found._twin, TreeTwin if trees else LayerTwin)
+    return found
 
 
-def test_a_model_that_is_seen_into_is_asked_about_the_rows_and_what_is_released_and_little_else():
+@pytest.mark.parametrize("trees", [False, True])
+def test_a_model_that_is_seen_into_is_asked_about_the_rows_and_what_is_released_and_little_else(trees):
     rows = applicants(30, seed=2)
-    for explainer in (seen(), replace(seen(), _twin=None)):
+    for explainer in (seen(trees=trees), replace(seen(trees=trees), _twin=None)):
         counting, found = asked(explainer, rows, n=20, plausibility=0.0)
         if explainer._twin is None:
             assert counting.rows == len(rows) + found.released.tries
@@ -69,16 +75,17 @@ def test_what_the_model_was_not_shown_as_it_is_released_it_is_asked_about_again(
         assert counting.rows == len(rows) + found.released.tries + again * len(found)
 
 
-def test_a_twin_changes_no_answer():
-    rows = applicants(30, seed=2)
+@pytest.mark.parametrize("trees", [False, True])
+def test_a_twin_changes_no_answer(trees):
+    rows, explainer = applicants(30, seed=2), seen(trees=trees)
     for request in (
         {"select": "first"},
         {"select": "balanced", "plausibility": 0.0},
         {"max_changes": 2},
         {"max_cost": 3.0},
     ):
-        with_twin = seen().explain(rows, 8, reasons=False, **request)
-        without = replace(seen(), _twin=None).explain(rows, 8, reasons=False, **request)
+        with_twin = explainer.explain(rows, 8, reasons=False, **request)
+        without = replace(explainer, _twin=None).explain(rows, 8, reasons=False, **request)
         assert with_twin.to_frame().equals(without.to_frame())
         assert with_twin.outcomes == without.outcomes
 
@@ -202,14 +209,15 @@ def test_a_stream_needs_no_more_memory_for_more_rows(tmp_path):
     assert many < 1.6 * few
 
 
-def test_rows_are_the_same_with_and_without_a_compiler(monkeypatch):
+@pytest.mark.parametrize("trees", [False, True])
+def test_rows_are_the_same_with_and_without_a_compiler(monkeypatch, trees):
     if not l2c.core.compiled.compiles():
         pytest.skip("numba is not installed")
-    rows = applicants(25, seed=6)
-    fast = [seen().explain(rows, 6, plausibility=dial).to_frame() for dial in (0.0, 0.5)]
+    rows, explainer = applicants(25, seed=6), seen(trees=trees)
+    fast = [explainer.explain(rows, 6, plausibility=dial).to_frame() for dial in (0.0, 0.5)]
     loops = [name for name, module in sys.modules.items() if name.startswith("l2c.") and hasattr(module, "compiles")]
     assert len(loops) > 10
     for name in loops:
         monkeypatch.setattr(f"{name}.compiles", lambda: False)
-    slow = [seen().explain(rows, 6, plausibility=dial).to_frame() for dial in (0.0, 0.5)]
+    slow = [explainer.explain(rows, 6, plausibility=dial).to_frame() for dial in (0.0, 0.5)]
     assert all(one.equals(other) for one, other in zip(fast, slow, strict=True))

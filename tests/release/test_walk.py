@@ -17,14 +17,17 @@ import l2c
 from compiling import uncompiled
 from l2c.app.fitting import other_than, pools_from
 from l2c.app.people import People
+from l2c.core import tree_twin
 from l2c.core.compiled import compiles
 from l2c.core.limits import Limits
 from l2c.core.method import Question
+from l2c.core.tree_twin import TreeTwin
+from l2c.core.twin import LayerTwin
 from l2c.engine import drawing, likely
 from l2c.release import by_level, kept, search, sift, walk
 from l2c.release.kept import Kept, joined
 from l2c.release.search import Budget
-from loans import SCHEMA, applicants, score, wide_rows
+from loans import SCHEMA, applicants, boosted, score, wide_rows
 
 pytestmark = pytest.mark.skipif(not compiles(), reason="numba is not installed")
 
@@ -52,12 +55,17 @@ def torch_model(rows: pd.DataFrame, schema: l2c.Schema, labels: np.ndarray, *wid
     return l2c.TorchModel(module, inputs, classes=["refused", "granted"])
 
 
+TREES = ("trees",)
+
+
 @cache
-def explainer(*widths: int) -> l2c.Explainer:
+def explainer(*widths: int | str) -> l2c.Explainer:
+    """Return an explainer of a network with hidden layers of these widths, or of trees."""
     rows = applicants(300)
-    model = torch_model(rows, FREE, score(rows) > 0, *widths)
-    fitted = l2c.L2C(epochs=1, hidden=8, beta=0.5).fit(rows, model, FREE)
-    assert fitted._twin is not None
+    trees = widths == TREES
+    model = boosted(rows) if trees else torch_model(rows, FREE, score(rows) > 0, *widths)
+    fitted = l2c.L2C(epochs=1, hidden=8, beta=0.5, model_rows=2000).fit(rows, model, FREE)
+    assert isinstance(fitted._twin, TreeTwin if trees else LayerTwin)
     return fitted
 
 
@@ -106,7 +114,7 @@ def in_stages(*given, **asked):
 def as_python() -> Iterator[None]:
     """Let the loops of a walk run as the Python that they are."""
     with (
-        uncompiled(walk, by_level, sift, drawing, likely),
+        uncompiled(walk, by_level, sift, drawing, likely, tree_twin),
         np.errstate(over="ignore"),
         pytest.MonkeyPatch.context() as patch,
     ):
@@ -119,7 +127,7 @@ BUDGETS = {"plenty": Budget(2000), "patient": Budget(2000, 45, acceptance=0.4), 
 
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("dial", [0.0, 0.6])
-@pytest.mark.parametrize("widths", [(), (6,), (7, 5)])
+@pytest.mark.parametrize("widths", [(), (6,), (7, 5), TREES])
 def test_a_walk_finds_and_counts_what_the_stages_do(widths, dial, budget):
     given = (explainer(*widths), applicants(60, seed=5), dial)
     walking = list(searched(*given, budget=BUDGETS[budget]))
@@ -132,7 +140,7 @@ def test_a_walk_finds_and_counts_what_the_stages_do(widths, dial, budget):
 @pytest.mark.parametrize("dial", [0.0, 0.6])
 def test_closed_levels_and_rows_with_little_room(dial):
     limits = Limits(lock=("age", "savings"), permit={"job": ("clerk", "nurse")}, forbid={"school": (("low", "high"),)})
-    for widths in ((), (6,)):
+    for widths in ((), (6,), TREES):
         given = (explainer(*widths), applicants(60, seed=6), dial, limits)
         walking = list(searched(*given))
         check_same(walking, in_stages(*given))
@@ -173,7 +181,7 @@ def test_what_comes_close_is_left_to_the_model(widths):
 
 
 @pytest.mark.parametrize("threshold", [0.3, None])
-@pytest.mark.parametrize("widths", [(), (6,)])
+@pytest.mark.parametrize("widths", [(), (6,), TREES])
 def test_thresholds_and_margins_count(widths, threshold):
     rows = applicants(50, seed=9)
     fitted = explainer(*widths)
@@ -193,7 +201,7 @@ def test_thresholds_and_margins_count(widths, threshold):
 
 
 @pytest.mark.parametrize("dial", [0.0, 0.6])
-@pytest.mark.parametrize("widths", [(), (7, 5)])
+@pytest.mark.parametrize("widths", [(), (7, 5), TREES])
 def test_the_loops_are_the_python_that_they_are(widths, dial):
     given = (explainer(*widths), applicants(3, seed=5), dial)
     walking = list(searched(*given, budget=Budget(200)))

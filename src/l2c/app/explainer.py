@@ -530,7 +530,7 @@ def load(folder: str | Path, *, model: object) -> Explainer:
     """
     bundle = read_bundle(Path(folder))
     blackbox = bundle.mark.recognise(model, bundle.counterer.layout, str(folder))
-    twin = twin_of(blackbox, bundle.counterer.layout) if bundle.notes.get("twin") else None
+    twin = twin_of(blackbox, bundle.counterer.layout, model) if bundle.notes.get("twin") else None
     return Explainer(bundle, blackbox, model, _twin=twin)
 
 

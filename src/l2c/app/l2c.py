@@ -121,7 +121,7 @@ class L2C(Recipe):
         recipe = Recipe(**{name: getattr(self, name) for name in Recipe.__dataclass_fields__})
         asked = Counted(blackbox)
         counterer, training = fit_method(recipe, schema, asked, fit, held_out, seed, progress, public)
-        twin = twin_of(blackbox if isinstance(blackbox, TorchModel) else asked, counterer.layout)
+        twin = twin_of(blackbox if isinstance(blackbox, TorchModel) else asked, counterer.layout, model)
         acceptance = acceptance_seen(counterer, asked, held_out, twin, seed)
         notes: dict[str, object] = {
             "training": training,

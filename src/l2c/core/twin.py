@@ -1,4 +1,4 @@
-"""A model that judges proposals by level: its first layer as a sum over features, and what comes after it.
+"""A model that judges proposals by level: what any such twin is, and the one of linear and neural models.
 
 Proposals of one person differ from one another in levels alone, and a level always adds the same to the first layer of
 a linear or neural model. So a sum of table rows stands in for putting a row together and multiplying it. A twin only
@@ -7,6 +7,7 @@ looks ahead: what is released is judged by the model itself, and so is whatever 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,9 +23,40 @@ Hidden = Any
 """Rows × units, in the precision of the model: float32 or float64."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Twin:
+class Twin(ABC):
     """A model over levels.
+
+    A lead that is less than `close` away from what is asked is left to the model itself. A twin whose probabilities are
+    off by a tenth of it is none.
+    """
+
+    __slots__ = ()
+    close: float
+
+    @abstractmethod
+    def inputs(self, values: Float64[np.ndarray, "rows width"]) -> Any:
+        """Return what proposals are judged from, given the value that stands at each place for each row."""
+
+    @abstractmethod
+    def proba(self, inputs: Any, row: Int64[np.ndarray, " n"], levels: Levels) -> Probabilities:
+        """Return the probability of each class for proposals, from the inputs of their rows."""
+
+    @abstractmethod
+    def of_cells(self, cells: Cells) -> Probabilities:
+        """Return the probability of each class for whole rows."""
+
+    def agrees(self, foreseen: Probabilities, proba: Probabilities) -> bool:
+        """Return whether the model's own answers for some rows are what the twin foresaw, but for rounding."""
+        return float(np.abs(foreseen - proba).max(initial=0.0)) <= self.close / 10
+
+    def off(self, cells: Cells, proba: Probabilities) -> float:
+        """Return how far the twin's answers for some rows are from the model's own, at the most."""
+        return float(np.abs(self.of_cells(cells) - proba).max(initial=0.0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LayerTwin(Twin):
+    """A linear or neural model over levels: its first layer as a sum over features, and what comes after it.
 
     Parameters
     ----------
@@ -41,8 +73,7 @@ class Twin:
         The layers that follow, where each is linear and comes after cutting off what is below 0: weights, inputs ×
         outputs, and bias. There are none where sums are scores; None if there are others.
     close
-        A lead that is less than this away from what is asked is left to the model itself. A twin whose probabilities
-        are off by a tenth of it is none.
+        How close to the decision a lead is left to the model itself.
     """
 
     layout: Layout
@@ -71,7 +102,7 @@ class Twin:
 
     def _of_sums(self, sums: Hidden) -> Probabilities:
         """Return the probability of each class, from the first layer's sums."""
-        return _softmax(sums if self.scores is None else self.scores(sums))
+        return softmax(sums if self.scores is None else self.scores(sums))
 
     def _through(self, sums: Hidden) -> Hidden:
         """Return the scores of rows from the first layer's sums, through the dense layers that follow."""
@@ -90,21 +121,13 @@ class Twin:
             return weights[:, 0], float(bias[0])
         return weights[:, 1] - weights[:, 0], float(bias[1] - bias[0])
 
-    def agrees(self, foreseen: Probabilities, proba: Probabilities) -> bool:
-        """Return whether the model's own answers for some rows are what the twin foresaw, but for rounding."""
-        return float(np.abs(foreseen - proba).max(initial=0.0)) <= self.close / 10
-
-    def off(self, cells: Cells, proba: Probabilities) -> float:
-        """Return how far the twin's answers for some rows are from the model's own, at the most."""
-        return float(np.abs(self.of_cells(cells) - proba).max(initial=0.0))
-
     def of_cells(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for whole rows."""
         levels = self.layout.levels(cells)
         if compiles():
             given = (self.layout.offsets, self.numeric, self.mean, self.scale, self.weights, self.bias)
             sums = first_layer_of_rows(cells, levels, *given)
-            return self._of_sums(sums) if self.dense is None else _softmax(self._through(sums))
+            return self._of_sums(sums) if self.dense is None else softmax(self._through(sums))
         values = np.repeat(self.layout.representatives("median")[None, :], len(cells), axis=0)
         np.put_along_axis(values, levels + self.layout.offsets, cells, axis=1)
         return self.proba(self.inputs(values), np.arange(len(cells)), levels)
@@ -187,7 +210,7 @@ def first_layer_at_once(
     return sums
 
 
-def _softmax(scores: np.ndarray) -> Probabilities:
+def softmax(scores: np.ndarray) -> Probabilities:
     """Return the probability of each class from its score; a single one is the second's, and the first's is then 0."""
     if scores.shape[1] <= 2:
         proba, second = np.empty((len(scores), 2)), scores[:, -1].astype(np.float64)

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float64
 
 from l2c.core.compiled import Compiled, compiles
 from l2c.core.method import Question
-from l2c.core.twin import Twin
+from l2c.core.twin import LayerTwin, Twin
 from l2c.engine.encode import Encoder, inputs_of
 from l2c.engine.networks import Network, forward, from_arrays, to_arrays
 
@@ -112,8 +112,8 @@ def _sign(question: Question) -> Float64[np.ndarray, " rows"]:
 
 
 def summed(twin: Twin) -> Summed | None:
-    """Return the sum that a twin is, or None if more comes after its first layer, or more than two classes."""
-    if twin.scores is not None or len(twin.bias) > 2:
+    """Return the sum that a twin is, or None if it is more than a first layer, or of more than two classes."""
+    if not isinstance(twin, LayerTwin) or twin.scores is not None or len(twin.bias) > 2:
         return None
     weights, bias = twin.log_odds
     return Summed(np.ascontiguousarray(weights), twin.numeric, twin.mean, twin.scale, bias)

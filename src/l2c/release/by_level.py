@@ -1,4 +1,4 @@
-"""What a model makes of levels: leads as sums over the features, or as a network of such sums, for a batch of rows.
+"""What a model makes of levels, for a batch of rows: leads as sums over features, as a network of such, or by trees.
 
 It is made from a twin of the model, and serves walks, which judge proposals as they are drawn. What comes close to the
 decision is not decided here.
@@ -11,12 +11,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float32, Float64, Int16, Int64
+from jaxtyping import Bool, Float32, Float64, Int16, Int64, UInt64
 
 from l2c.core.compiled import Compiled, Inlined
 from l2c.core.layout import Layout
 from l2c.core.method import Question
-from l2c.core.twin import Twin
+from l2c.core.tree_twin import Lines, TreeTwin, leaves_added, left_open
+from l2c.core.twin import LayerTwin, Twin
 from l2c.core.types import Levels
 
 MOST_AT_ONCE = 1 << 18
@@ -30,7 +31,7 @@ class Weights(NamedTuple):
     """What the model makes of levels: each row's own lead (log-odds of what is desired) and what a level adds to it.
 
     `shifts` are what the second choice of a level's value adds on top, where it `differs`. Below `low` a lead is surely
-    not enough, from `high` on it surely is. If `deep`, leads are no sum, and a network tells them.
+    not enough, from `high` on it surely is. If `deep`, leads are no sum, and a network or trees tell them.
     """
 
     deep: bool
@@ -62,14 +63,35 @@ class Layers(NamedTuple):
     together: int
 
 
-def judge_by_level(layout: Layout, twin: Twin, question: Question, *, twice: bool) -> tuple[Weights, Layers] | None:
+class Grove(NamedTuple):
+    """Trees by level: what each place leaves open for each row, also with its second choice, and what leaves add.
+
+    `toward` is −1 for rows that want the first class.
+    """
+
+    lines: Lines
+    others: Lines
+    toward: Float64[np.ndarray, " rows"]
+    value: Float64[np.ndarray, "trees slots"]
+    base: float
+
+
+class Model(NamedTuple):
+    """What a walk needs to know of a model; of `layers` and `grove`, one is there if leads are no sum."""
+
+    weights: Weights
+    layers: Layers
+    grove: Grove
+
+
+def judge_by_level(layout: Layout, twin: Twin, question: Question, *, twice: bool) -> Model | None:
     """Return what a model makes of the levels of rows, or None where its twin cannot be walked along.
 
     With `twice`, the second choice of values counts too.
     """
-    goal, dense = question.goal, twin.dense
+    goal = question.goal
     one_way = goal.accepted.shape[1] == 2 and (goal.accepted[:, 0] != goal.accepted[:, 1]).all()
-    if dense is None or not one_way:
+    if not one_way or (isinstance(twin, LayerTwin) and twin.dense is None):
         return None
     room, second = question.room, goal.accepted[:, 1]
     toward = np.where(second, 1.0, -1.0)
@@ -78,17 +100,22 @@ def judge_by_level(layout: Layout, twin: Twin, question: Question, *, twice: boo
     # A little more than what counts as close: rounding here is not rounding there.
     close = 0.501 * twin.close + 1e-12
     bounds = tuple(np.where(second, _log_odds(of_second + by), _log_odds(of_first + by)) for by in (-close, close))
-    if dense:
-        nothing, differs = np.empty((0, 0)), room.two_valued() & twice
+    nothing, unknown = np.empty((0, 0)), np.zeros(len(question))
+    if isinstance(twin, TreeTwin):
+        weights = Weights(True, unknown, nothing, nothing, room.two_valued() & twice, *bounds)
+        lines, second_lines = twin.inputs(room.values), twin.inputs(room.others)
+        return Model(weights, NO_LAYERS, Grove(lines, second_lines, toward, twin.value, twin.base))
+    assert isinstance(twin, LayerTwin)  # there is no other kind
+    if twin.dense:
+        weights = Weights(True, unknown, nothing, nothing, room.two_valued() & twice, *bounds)
         inputs, others = twin.inputs(room.values), twin.inputs(room.others)
-        layers = network_of(twin)._replace(inputs=inputs, others=others, toward=toward)
-        return Weights(True, np.zeros(len(question)), nothing, nothing, differs, *bounds), layers
-    weights, bias = twin.log_odds
+        return Model(weights, network_of(twin)._replace(inputs=inputs, others=others, toward=toward), NO_GROVE)
+    slopes, bias = twin.log_odds
     sums = _sums(
-        room.values, room.others, question.levels, toward, weights, bias, twin.numeric, twin.mean, twin.scale, twice,
+        room.values, room.others, question.levels, toward, slopes, bias, twin.numeric, twin.mean, twin.scale, twice,
         layout.offsets, layout.sizes,
     )  # fmt: skip
-    return Weights(False, *sums, *bounds), NO_LAYERS
+    return Model(Weights(False, *sums, *bounds), NO_LAYERS, NO_GROVE)
 
 
 @Compiled
@@ -134,7 +161,7 @@ def _sums(
 
 
 @lru_cache(maxsize=8)
-def network_of(twin: Twin) -> Layers:
+def network_of(twin: LayerTwin) -> Layers:
     """Return a network's layers in arrays of one width, for no rows yet."""
     assert twin.dense
     *hidden, (last, last_bias) = twin.dense
@@ -158,6 +185,8 @@ NO_LAYERS = Layers(
     _EMPTY, _EMPTY, np.empty(0), _EMPTY, np.empty(0, np.float32), np.empty((0, 0, 0), np.float32), _EMPTY,
     np.empty(0, np.float32), 0.0, 1,
 )  # fmt: skip
+NO_LINES = Lines(np.empty((0, 0), np.uint64), np.empty((0, 0), np.int64))
+NO_GROVE = Grove(NO_LINES, NO_LINES, np.empty(0), np.empty((0, 0)), 0.0)
 
 
 def _log_odds(share: float) -> float:
@@ -224,6 +253,48 @@ def network_leads(
         _through(here[begin:end], there[begin:end], layers, last[begin:end])
     for q in range(count):
         leads[which[q]] = layers.toward[r] * last[q]
+
+
+@Compiled
+def tree_leads(
+    leads: Float64[np.ndarray, " draws"],
+    which: Int64[np.ndarray, " draws"],
+    count: int,
+    r: int,
+    levels: Int16[np.ndarray, "features draws"],
+    moving: Int64[np.ndarray, " features"],
+    free: int,
+    offsets: Int64[np.ndarray, " features"],
+    lines: Lines,
+    standing: UInt64[np.ndarray, " trees"],
+    grove: Grove,
+    word: UInt64[np.ndarray, " trees"],
+    slot: UInt64[np.ndarray, " trees"],
+) -> None:
+    """Work out the leads of some draws of a row, as `network_leads` does.
+
+    `standing` is what the features that cannot move leave open; `word` and `slot` are working space.
+    """
+    for q in range(count):
+        d = which[q]
+        word[:] = standing
+        for m in range(0, free, 4):
+            left_open(
+                word, word, lines.words, _line(m, free, moving, offsets, levels, d, lines.at, r),
+                _line(m + 1, free, moving, offsets, levels, d, lines.at, r),
+                _line(m + 2, free, moving, offsets, levels, d, lines.at, r),
+                _line(m + 3, free, moving, offsets, levels, d, lines.at, r),
+            )  # fmt: skip
+        leads[d] = grove.toward[r] * (grove.base + leaves_added(word, slot, grove.value))
+
+
+@Inlined
+def _line(
+    m: int, free: int, moving: np.ndarray, offsets: np.ndarray, levels: np.ndarray, d: int, at: np.ndarray, r: int
+) -> int:
+    """Return the line at a draw's level of a feature that can move; beyond the last of them, the last one's."""
+    moved = moving[min(m, free - 1)]
+    return at[r, np.uint64(offsets[moved] + levels[moved, d])]
 
 
 @Inlined

@@ -25,7 +25,7 @@ from l2c.core.method import Dependences, Marginals, Proposer, Question
 from l2c.core.twin import Twin
 from l2c.core.types import Cells, Levels, Mask, Probabilities
 from l2c.engine.decode import decode_either, decode_levels
-from l2c.release.by_level import Layers, Weights, judge_by_level
+from l2c.release.by_level import Model, judge_by_level
 from l2c.release.exhaust import ENUMERABLE, every_proposal
 from l2c.release.kept import Kept, Pooled, joined
 from l2c.release.obey import fits, obeys, obeys_rules
@@ -128,7 +128,7 @@ class Search:
     sieve: Sieve = field(init=False)
     inputs: dict[bool, Any] = field(default_factory=dict)
     differ: Mask | None = None
-    by_level: tuple[Weights, Layers] | None = field(init=False)
+    by_level: Model | None = field(init=False)
     hard: Mask = field(init=False)
     laws: Float64[np.ndarray, "rows width"] = field(init=False)
     proven: Mask = field(init=False)
@@ -147,7 +147,7 @@ class Search:
         self.laws = np.empty((0, self.layout.width))
         self.by_level = self._by_level()
 
-    def _by_level(self) -> tuple[Weights, Layers] | None:
+    def _by_level(self) -> Model | None:
         """Return what a walk needs to know of the model; None where rows must be drawn, sifted and judged in stages."""
         room, tied = self.question.room, self.banned is not None or self.policy is not None or self.layout.schema.rules
         if self.twin is None or tied or room.prices is not None or room.conditions or not compiles():
@@ -241,7 +241,7 @@ class Search:
         )
         found, left = walked(
             rows, *_each_in_its_place(source), Axes(self.layout.offsets, self.layout.sizes, sieve.words, sieve.shifts),
-            Grounds(question.levels, question.room.open, self.possible), *self.by_level,
+            Grounds(question.levels, question.room.open, self.possible), self.by_level,
             Need(self.pool, self.enough, budget.acceptance, budget.tries, patience, self.manner.refine),
             counts, Memory(sieve.table, sieve.start, sieve.slots),
         )  # fmt: skip

@@ -1,9 +1,9 @@
 """A row's whole walk along its stream, compiled: draw, leave out what was seen or may not be, judge by level, keep.
 
-It is for models of two classes whose log-odds are a sum over the features, or a network of such sums, and for rows that
-may change all of their features. What it does is what `Search` does stage by stage, but nothing is written down in
-between, and a row walks on until it has what it needs: a proposal costs some tens of nanoseconds, and what the network
-takes. What comes close to the decision is handed back, to be judged by the model itself.
+It is for models of two classes whose log-odds are a sum over the features, a network of such sums, or a sum over trees,
+and for rows that may change all of their features. What it does is what `Search` does stage by stage, but nothing is
+written down in between, and a row walks on until it has what it needs: a proposal costs some tens of nanoseconds, and
+what network or trees take. What comes close to the decision is handed back, to be judged by the model itself.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from jaxtyping import Bool, Float32, Float64, Int16, Int64, UInt32, UInt64
 from l2c.core.compiled import Compiled, Inlined
 from l2c.core.method import Dependences, Marginals
 from l2c.core.streams import mixed
+from l2c.core.tree_twin import left_open
 from l2c.core.types import Levels
 from l2c.engine.drawing import TOGETHER, stream_halves
 from l2c.engine.likely import Hand, draw_along, hand_of, room_for_beliefs, tell_kept, tree_of
-from l2c.release.by_level import Layers, Weights, network_leads
+from l2c.release.by_level import Grove, Layers, Model, Weights, network_leads, tree_leads
 from l2c.release.exhaust import ENUMERABLE
 from l2c.release.refine import HARD_AFTER, HARD_BELOW
 from l2c.release.sift import put
@@ -115,6 +116,9 @@ class Bench(NamedTuple):
     again: Int64[np.ndarray, " draws"]
     kept: Int64[np.ndarray, " draws"]
     still: Float32[np.ndarray, " units"]
+    standing: UInt64[np.ndarray, " trees"]
+    word: UInt64[np.ndarray, " trees"]
+    slot: UInt64[np.ndarray, " trees"]
     here: Float32[np.ndarray, "draws units"]
     there: Float32[np.ndarray, "draws units"]
     last: Float32[np.ndarray, " draws"]
@@ -150,8 +154,7 @@ def walked(
     given: Given,
     axes: Axes,
     grounds: Grounds,
-    weights: Weights,
-    layers: Layers,
+    model: Model,
     need: Need,
     counts: Counts,
     memory: Memory,
@@ -162,12 +165,13 @@ def walked(
     no farther.
     """
     features, alone = len(axes.sizes), len(given.counts) == 0
+    weights, layers, grove = model
     tree = tree_of(along, axes.offsets, axes.sizes)
     beliefs, hand = room_for_beliefs(tree, along.coins), hand_of(len(along.order))
     out = _findings(max(1024, int(1.2 * need.pool * len(rows)) + 64), features)
     kept = 0
     left_row, left_keys, left = np.empty(0, np.int64), np.empty(0, np.uint64), 0
-    table, bench = np.zeros(1024, np.uint64), _bench(features, len(layers.last))
+    table, bench = np.zeros(1024, np.uint64), _bench(features, len(layers.last), len(grove.value))
     for n in range(len(rows)):
         r = rows[n]
         free, watched = _moving(bench, n, r, marginals.cdf, along, given, axes, grounds, weights.differs)
@@ -175,7 +179,7 @@ def walked(
             tell_kept(beliefs, tree, along.own, n)
         fixed_key, own_key = _keys(bench, r, axes, grounds.own, free)
         if weights.deep:
-            _stand_still(bench, r, axes.offsets, grounds.own, free, layers)
+            _stand_still(bench, r, axes.offsets, grounds.own, free, layers, grove)
         if len(table) < memory.slots[r]:
             table = np.empty(memory.slots[r], np.uint64)
         table[:] = 0
@@ -202,7 +206,7 @@ def walked(
                 filled += added
                 counts.different[r] += inside
                 if weights.deep:
-                    _ask(bench, new, r, free, weights.low[r], axes.offsets, layers)
+                    _ask(bench, new, r, free, weights.low[r], axes.offsets, layers, grove)
                 kept, doubtful = _decide(bench, new, r, free, kept, out, grounds.own, weights, need.pool, counts)
                 unsure += doubtful
             counts.drawn[r] = drawn + more
@@ -218,13 +222,14 @@ def walked(
 
 
 @Compiled
-def _bench(features: int, units: int) -> Bench:
+def _bench(features: int, units: int, trees: int) -> Bench:
     return Bench(
         np.empty(features, np.int64), np.empty(features, np.bool_), np.empty(TOGETHER, np.uint32),
         np.empty(TOGETHER, np.uint32), np.zeros((features, TOGETHER), np.int16),
         np.empty(TOGETHER, np.uint64), np.empty(TOGETHER, np.float64), np.empty(TOGETHER, np.float64),
         np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.bool_), np.empty(TOGETHER, np.int64),
         np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.int64), np.empty(units, np.float32),
+        np.empty(trees, np.uint64), np.empty(trees, np.uint64), np.empty(trees, np.uint64),
         np.empty((TOGETHER, units), np.float32), np.empty((TOGETHER, units), np.float32),
         np.empty(TOGETHER, np.float32),
     )  # fmt: skip
@@ -294,10 +299,10 @@ def _keys(bench: Bench, r: int, axes: Axes, own: Levels, free: int) -> tuple[Any
 
 @Compiled
 def _stand_still(
-    bench: Bench, r: int, offsets: Int64[np.ndarray, " features"], own: Levels, free: int, layers: Layers
+    bench: Bench, r: int, offsets: Int64[np.ndarray, " features"], own: Levels, free: int, layers: Layers, grove: Grove
 ) -> None:
-    """Add up what the features that cannot move bring to the first layer."""
-    bench.still[:] = layers.first_bias
+    """Add up what the features that cannot move bring to the first layer, or what they leave open in trees."""
+    bench.still[:], bench.standing[:] = layers.first_bias, np.uint64(0xFFFFFFFFFFFFFFFF)
     m = 0
     for i in range(len(offsets)):
         if m < free and bench.moving[m] == i:
@@ -306,6 +311,9 @@ def _stand_still(
         place = offsets[i] + own[r, i]
         for u in range(len(bench.still)):
             bench.still[u] += layers.inputs[r, place] * layers.first[place, u]
+        if len(bench.standing):
+            line = grove.lines.at[r, place]
+            left_open(bench.standing, bench.standing, grove.lines.words, line, line, line, line)
 
 
 @Compiled
@@ -461,23 +469,36 @@ def _sift(bench: Bench, some: int, table: np.ndarray, own_key: Any) -> tuple[int
 
 @Compiled
 def _ask(
-    bench: Bench, new: int, r: int, free: int, low: float, offsets: Int64[np.ndarray, " features"], layers: Layers
-) -> None:
-    """Let the network tell the leads, and of those that are not enough what the other values would bring."""
-    network_leads(
-        bench.lead, bench.asked, new, r, bench.levels, bench.moving, free, offsets, layers.inputs, bench.still, layers,
-        bench.here, bench.there, bench.last,
-    )  # fmt: skip
+    bench: Bench, new: int, r: int, free: int, low: float, offsets: Int64[np.ndarray, " features"], layers: Layers,
+    grove: Grove,
+) -> None:  # fmt: skip
+    """Let the network or the trees tell the leads, and of those not enough what the other values would bring."""
+    if len(grove.value):
+        tree_leads(
+            bench.lead, bench.asked, new, r, bench.levels, bench.moving, free, offsets, grove.lines, bench.standing,
+            grove, bench.word, bench.slot,
+        )  # fmt: skip
+    else:
+        network_leads(
+            bench.lead, bench.asked, new, r, bench.levels, bench.moving, free, offsets, layers.inputs, bench.still,
+            layers, bench.here, bench.there, bench.last,
+        )  # fmt: skip
     again = 0
     for place in range(new):
         d = bench.asked[place]
         if bench.lead[d] < low and bench.other[d]:
             bench.again[again] = d
             again += 1
-    network_leads(
-        bench.shift, bench.again, again, r, bench.levels, bench.moving, free, offsets, layers.others, bench.still,
-        layers, bench.here, bench.there, bench.last,
-    )  # fmt: skip
+    if len(grove.value):
+        tree_leads(
+            bench.shift, bench.again, again, r, bench.levels, bench.moving, free, offsets, grove.others, bench.standing,
+            grove, bench.word, bench.slot,
+        )  # fmt: skip
+    else:
+        network_leads(
+            bench.shift, bench.again, again, r, bench.levels, bench.moving, free, offsets, layers.others, bench.still,
+            layers, bench.here, bench.there, bench.last,
+        )  # fmt: skip
     for place in range(again):
         bench.shift[bench.again[place]] -= bench.lead[bench.again[place]]
 

@@ -7,7 +7,6 @@ features were mixed at random, as those of counterfactuals are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -49,7 +48,7 @@ def see_into(blackbox: BlackBox, model: object, layout: Layout, rows: Cells) -> 
         return None
     model, gaps, rows = getattr(model, "best_estimator_", model), np.isnan(rows).any(axis=0), _mixed_with(layout, rows)
     try:
-        read = grown(_last(model))
+        read = grown(last_step(model))
         if read is None:
             view: View | None = _additive(blackbox, layout, rows, gaps)
         else:
@@ -60,7 +59,7 @@ def see_into(blackbox: BlackBox, model: object, layout: Layout, rows: Cells) -> 
         return None
 
 
-def _last(model: Any) -> Any:
+def last_step(model: Any) -> Any:
     """Return the estimator that a pipeline ends in, or the model itself."""
     return model[-1] if _is_pipeline(model) else model
 
@@ -99,10 +98,12 @@ def _trees(
         return None
 
     def transformed(cells: Cells) -> Float64[np.ndarray, "rows columns"]:
-        return _transformed(model, read, blackbox, cells)
+        inputs = transformed_by(model, read, blackbox, cells)
+        return inputs.astype(np.float32).astype(np.float64) if read.single else inputs
 
     person = rows[(~np.isnan(rows).any(axis=1)).argmax()]
-    owner = _owners(layout, rows, person, transformed)
+    probes, features = probes_of(layout, rows, person)
+    owner = owners_of(features, transformed(np.vstack([person[None, :], probes])))
     if owner is None:
         return None
 
@@ -120,24 +121,27 @@ def _trees(
     return view if read.link == "mean" else _with_base(view, blackbox, rows)
 
 
-def _owners(
-    layout: Layout,
-    rows: Cells,
-    person: Cells,
-    transformed: Callable[[Cells], Float64[np.ndarray, "rows columns"]],
+def owners_of(
+    features: Int64[np.ndarray, " probes"], answers: Float64[np.ndarray, "probes_and_one columns"]
 ) -> Int64[np.ndarray, " columns"] | None:
-    """Return the feature that each input depends on, -1 for none; or None if an input depends on several."""
-    probes, features = _probes(layout, rows, person)
-    answers = transformed(np.vstack([person[None, :], probes]))
+    """Return the feature that each input depends on, -1 for none; or None if an input depends on several.
+
+    Parameters
+    ----------
+    features
+        Which feature of one person each probe changes.
+    answers
+        The inputs of the person, and then those of the probes.
+    """
     moved = (answers[1:] != answers[0]) & ~(np.isnan(answers[1:]) & np.isnan(answers[0]))
-    depends = np.zeros((len(layout.axes), answers.shape[1]), dtype=bool)
+    depends = np.zeros((1 + features.max(), answers.shape[1]), dtype=bool)
     np.logical_or.at(depends, features, moved)
     if (depends.sum(axis=0) > 1).any():
         return None
     return np.where(depends.any(axis=0), depends.argmax(axis=0), -1)
 
 
-def _probes(layout: Layout, rows: Cells, person: Cells) -> tuple[Cells, Int64[np.ndarray, " probes"]]:
+def probes_of(layout: Layout, rows: Cells, person: Cells) -> tuple[Cells, Int64[np.ndarray, " probes"]]:
     """Return one person with one feature changed at a time, and which feature it is."""
     values = layout.representatives("median")
     probes: list[Cells] = []
@@ -151,8 +155,8 @@ def _probes(layout: Layout, rows: Cells, person: Cells) -> tuple[Cells, Int64[np
     return np.array(probes), np.array(features)
 
 
-def _transformed(model: Any, read: Grown, blackbox: FrameModel, cells: Cells) -> Float64[np.ndarray, "rows columns"]:
-    """Return the matrix that a tree model's trees are asked with."""
+def transformed_by(model: Any, read: Grown, blackbox: FrameModel, cells: Cells) -> Float64[np.ndarray, "rows columns"]:
+    """Return the matrix that a tree model's trees are asked with, before anything is rounded."""
     try:
         matrix = _taken_in(model, blackbox.shape.build(cells))
         return read.prepared(model[:-1].transform(matrix) if _is_pipeline(model) else matrix)

@@ -11,17 +11,30 @@ from jaxtyping import Bool, Float64
 
 from l2c.core.sight import Forest, Link
 
-_CODES = 256
+CODES = 256
 """The most codes that a test for codes tells apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grown:
-    """A tree model read: its trees, how their sum becomes a probability, and how it takes a matrix in."""
+    """A tree model read.
+
+    Parameters
+    ----------
+    forest
+        Its trees.
+    link
+        How their sum becomes a probability.
+    prepared
+        From what it is given to the inputs of its trees.
+    single
+        Whether these are rounded to single precision before they are compared.
+    """
 
     forest: Forest
     link: Link
     prepared: Callable[[Any], Float64[np.ndarray, "rows columns"]]
+    single: bool = True
 
 
 def grown(estimator: Any) -> Grown | None:
@@ -35,30 +48,26 @@ def grown(estimator: Any) -> Grown | None:
     except ImportError:
         return None
     if isinstance(estimator, tree.DecisionTreeClassifier):
-        return Grown(_joined(_nodes(estimator.tree_)), "mean", _single_precision)
+        return Grown(joined(_nodes(estimator.tree_)), "mean", dense)
     if isinstance(estimator, ensemble.RandomForestClassifier | ensemble.ExtraTreesClassifier):
-        return Grown(_joined(*(_nodes(each.tree_) for each in estimator.estimators_)), "mean", _single_precision)
+        return Grown(joined(*(_nodes(each.tree_) for each in estimator.estimators_)), "mean", dense)
     if isinstance(estimator, ensemble.GradientBoostingClassifier):
-        return Grown(_joined(*_boosted(estimator)), "softmax", _single_precision)
+        return Grown(joined(*_boosted(estimator)), "softmax", dense)
     if isinstance(estimator, ensemble.HistGradientBoostingClassifier) and hasattr(estimator, "_predictors"):
 
         def prepared(matrix: Any) -> Float64[np.ndarray, "rows columns"]:
-            return _dense(estimator._preprocess_X(matrix, reset=False))
+            return dense(estimator._preprocess_X(matrix, reset=False))
 
-        return Grown(_joined(*_histogram(estimator)), "softmax", prepared)
+        return Grown(joined(*_histogram(estimator)), "softmax", prepared, single=False)
     return None
 
 
-def _single_precision(matrix: Any) -> Float64[np.ndarray, "rows columns"]:
-    """Return a matrix rounded as scikit-learn's trees round theirs before they compare."""
-    return _dense(matrix).astype(np.float32).astype(np.float64)
-
-
-def _dense(matrix: Any) -> Float64[np.ndarray, "rows columns"]:
+def dense(matrix: Any) -> Float64[np.ndarray, "rows columns"]:
+    """Return a matrix of double precision, if it was sparse or not."""
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
 
 
-def _joined(*trees: Forest) -> Forest:
+def joined(*trees: Forest) -> Forest:
     """Return several forests as one."""
     nodes = np.cumsum([0, *(len(tree.column) for tree in trees)])
     subsets = np.cumsum([0, *(len(tree.subsets) for tree in trees)])
@@ -85,7 +94,7 @@ def _nodes(tree: Any, value: Float64[np.ndarray, "nodes classes"] | None = None)
         np.where(leaf, -1, tree.feature).astype(np.int64),
         tree.threshold.astype(np.float64),
         np.full(count, -1, dtype=np.int64),
-        np.zeros((0, _CODES), dtype=bool),
+        np.zeros((0, CODES), dtype=bool),
         tree.missing_go_to_left.astype(bool),
         np.maximum(tree.children_left, 0).astype(np.int64),
         np.maximum(tree.children_right, 0).astype(np.int64),
@@ -98,11 +107,11 @@ def _boosted(estimator: Any) -> Iterator[Forest]:
     rate = estimator.learning_rate * (2.0 if estimator.loss == "exponential" else 1.0)
     for stage in estimator.estimators_:
         for position, each in enumerate(stage):
-            value = _for_class(rate * each.tree_.value[:, 0, 0], position, len(stage))
+            value = for_class(rate * each.tree_.value[:, 0, 0], position, len(stage))
             yield _nodes(each.tree_, value)
 
 
-def _for_class(added: Float64[np.ndarray, " nodes"], position: int, stage: int) -> Float64[np.ndarray, "nodes classes"]:
+def for_class(added: Float64[np.ndarray, " nodes"], position: int, stage: int) -> Float64[np.ndarray, "nodes classes"]:
     """Return what the leaves of one tree of a stage add to each class; a stage of one tree speaks for the second."""
     value = np.zeros((len(added), max(stage, 2)))
     value[:, position if stage > 1 else 1] = added
@@ -129,11 +138,11 @@ def _histogram(estimator: Any) -> Iterator[Forest]:
                         for node in np.flatnonzero(coded & ~leaf)
                     ],
                     dtype=bool,
-                ).reshape(-1, _CODES),
+                ).reshape(-1, CODES),
                 missing_left,
                 nodes["left"].astype(np.int64),
                 nodes["right"].astype(np.int64),
-                _for_class(nodes["value"].astype(np.float64), position, len(stage)),
+                for_class(nodes["value"].astype(np.float64), position, len(stage)),
             )
 
 

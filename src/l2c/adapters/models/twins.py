@@ -1,4 +1,4 @@
-"""Twins of models that can be seen into: linear ones as they are measured, neural ones by their first layer.
+"""Twins of models that can be seen into: linear ones as they are measured, neural ones by layer, boosted ones by tree.
 
 A twin is used only if it answers as the model does, on rows at random over all levels.
 """
@@ -14,11 +14,13 @@ import numpy as np
 from l2c.adapters.models.additive import AdditiveTwin, additive_twin
 from l2c.adapters.models.threshold import Shifted
 from l2c.adapters.models.torch_model import BLOCK, TorchModel
+from l2c.adapters.models.tree_twins import tree_twin
 from l2c.adapters.models.watch import Hurried
 from l2c.core.blackbox import BlackBox
 from l2c.core.layout import Layout
 from l2c.core.streams import Streams
-from l2c.core.twin import Twin
+from l2c.core.tree_twin import TreeTwin
+from l2c.core.twin import LayerTwin, Twin
 from l2c.core.types import Cells
 from l2c.errors import ModelError
 
@@ -33,13 +35,19 @@ SAFETY = 100
 """Leads are left to the model itself if they are closer than so many times as far as the twin was seen to be off."""
 
 
-def twin_of(blackbox: BlackBox, layout: Layout) -> Twin | None:
-    """Return a twin that judges proposals by level, or None if the model cannot be seen into."""
-    model = blackbox.blackbox if isinstance(blackbox, Hurried) else blackbox
+def twin_of(blackbox: BlackBox, layout: Layout, model: object = None) -> Twin | None:
+    """Return a twin that judges proposals by level, or None if the model cannot be seen into.
+
+    Parameters
+    ----------
+    model
+        What the black box was made of, where it is to be looked for trees.
+    """
+    asked = blackbox.blackbox if isinstance(blackbox, Hurried) else blackbox
     rows = rows_at_random(layout)
     try:
-        twin = _of_torch(model, layout) if isinstance(model, TorchModel) else _measured(model, layout, rows)
-        off = np.inf if twin is None else twin.off(rows, model.proba(rows))
+        twin = _seen(asked, model, layout, rows)
+        off = np.inf if twin is None else twin.off(rows, asked.proba(rows))
     except ModelError:
         # A model that cannot be asked about every level is not known at every level.
         return None
@@ -48,7 +56,16 @@ def twin_of(blackbox: BlackBox, layout: Layout) -> Twin | None:
     return replace(twin, close=SAFETY * max(off, LEAST))
 
 
-def twin_by_level(model: object) -> Twin | None:
+def _seen(blackbox: BlackBox, model: object, layout: Layout, rows: Cells) -> LayerTwin | TreeTwin | None:
+    """Return the twin of whichever kind the model is, right or wrong."""
+    if isinstance(blackbox, TorchModel):
+        return _of_torch(blackbox, layout)
+    if getattr(blackbox, "labels_only", False):
+        return None
+    return _measured(blackbox, layout, rows) or tree_twin(blackbox, model, layout, rows)
+
+
+def twin_by_level(model: object) -> LayerTwin | None:
     """Return the twin by level that a differentiable one is, where that is a sum over the features; else None."""
     seen = model.model if isinstance(model, Shifted) else model
     return _of_sums(seen, seen.layout) if isinstance(seen, AdditiveTwin) else None
@@ -68,22 +85,22 @@ def rows_at_random(layout: Layout) -> Cells:
     return np.where(known, np.where(whole, np.rint(between), between), cells)
 
 
-def _measured(blackbox: BlackBox, layout: Layout, rows: Cells) -> Twin | None:
-    if getattr(blackbox, "labels_only", False):
-        return None
+def _measured(blackbox: BlackBox, layout: Layout, rows: Cells) -> LayerTwin | None:
     seen = additive_twin(blackbox, layout, rows)
     return None if seen is None else _of_sums(seen, layout)
 
 
-def _of_sums(seen: AdditiveTwin, layout: Layout) -> Twin:
+def _of_sums(seen: AdditiveTwin, layout: Layout) -> LayerTwin:
     """Return the twin of a model whose log-odds are a sum over the features."""
     numeric = _takes_numbers(layout)
     weights = np.where(numeric[:, None], seen.slopes[layout.owner], seen.entries)
     nothing, one = np.zeros(layout.width), np.ones(layout.width)
-    return Twin(layout, np.ascontiguousarray(weights), numeric, nothing, one, seen.intercept, None, SAFETY * FARTHEST)
+    return LayerTwin(
+        layout, np.ascontiguousarray(weights), numeric, nothing, one, seen.intercept, None, SAFETY * FARTHEST
+    )
 
 
-def _of_torch(model: TorchModel, layout: Layout) -> Twin | None:
+def _of_torch(model: TorchModel, layout: Layout) -> LayerTwin | None:
     """Return the twin of a network whose first layer is linear."""
     import torch
 
@@ -96,9 +113,9 @@ def _of_torch(model: TorchModel, layout: Layout) -> Twin | None:
     bias = np.zeros(first.out_features, dtype=np.float32) if first.bias is None else first.bias.numpy()
     mean, scale, numeric = mean[layout.owner], scale[layout.owner], _takes_numbers(layout)
     if linear:
-        return Twin(layout, weights, numeric, mean, scale, bias, None, SAFETY * FARTHEST)
+        return LayerTwin(layout, weights, numeric, mean, scale, bias, None, SAFETY * FARTHEST)
     dense = _dense(layers[1:]) if model.outputs == "logits" else None
-    return Twin(layout, weights, numeric, mean, scale, bias, _scores(model, rest), SAFETY * FARTHEST, dense)
+    return LayerTwin(layout, weights, numeric, mean, scale, bias, _scores(model, rest), SAFETY * FARTHEST, dense)
 
 
 def _dense(layers: list[Any]) -> tuple[tuple[np.ndarray, np.ndarray], ...] | None:

@@ -100,7 +100,7 @@ def _by_column(booster: Any, shape: FrameShape) -> dict[str, list[Label]]:
     if booster.feature_names is None:
         return {}
     columns = columns_of(booster.feature_names, shape, "the XGBoost model")
-    return {columns[place]: known for place, known in _categories(booster).items()}
+    return {columns[place]: known for place, known in categories_of(booster).items()}
 
 
 def _built(booster: Any, shape: FrameShape) -> FrameShape:
@@ -109,11 +109,16 @@ def _built(booster: Any, shape: FrameShape) -> FrameShape:
     return by_category(shape, {name: known for name, known in _by_column(booster, shape).items() if name in there})
 
 
-def _categories(booster: Any) -> dict[int, list[Label]]:
+def categories_of(booster: Any) -> dict[int, list[Label]]:
     """Return the categories that the booster remembers, by the place of their feature; before XGBoost 3.1 none."""
     if not hasattr(booster, "get_categories"):  # pragma: no cover - an older XGBoost than the tests'
         return {}
-    categories = booster.get_categories(export_to_arrow=True)
+    from xgboost.core import XGBoostError
+
+    try:
+        categories = booster.get_categories(export_to_arrow=True)
+    except XGBoostError:  # so says one that is no trees, and has none
+        return {}
     if categories.empty():
         return {}
     return {place: known.to_pylist() for place, (_, known) in enumerate(categories.to_arrow()) if known is not None}

@@ -1,0 +1,168 @@
+"""Twins of boosted trees: what the model answers, however its inputs are made, or none at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, OrdinalEncoder, StandardScaler
+
+import l2c
+from adapters.models.people import DECLARED, GAPS, KINDS, LATE, NUMBERS, TEXTS, THIRDS, WORDS
+from l2c.adapters import frames
+from l2c.adapters.models import as_blackbox
+from l2c.adapters.models.twins import twin_of
+from l2c.adapters.models.watch import within
+from l2c.core.tree_twin import MOST_LEAVES, TreeTwin
+from l2c.engine.decode import decode_levels
+from l2c.engine.discretise import discretise
+from tables import question_for, random_levels
+
+rng = np.random.default_rng(4)
+MANY = pd.DataFrame({"age": rng.integers(18, 90, 900), "the debt": rng.normal(20, 7, 900)})
+TEXT, NUMBER = ["job", "school", "married"], ["age", "the debt"]
+CODED = DECLARED.drop(columns="married")
+
+
+def encoded(last: Any, numbers: Any = None, texts: Any = None) -> Any:
+    """Return a pipeline that ends in a model."""
+    numbers, texts = numbers or StandardScaler(), texts or OneHotEncoder(sparse_output=False)
+    return make_pipeline(make_column_transformer((numbers, NUMBER), (texts, TEXT)), last)
+
+
+def trees(**settings: Any) -> xgboost.XGBClassifier:
+    return xgboost.XGBClassifier(
+        **{"n_estimators": 9, "max_depth": 4, "n_jobs": 1, "enable_categorical": True, **settings}
+    )
+
+
+def histogram(**settings: Any) -> HistGradientBoostingClassifier:
+    return HistGradientBoostingClassifier(**{"max_iter": 9, "min_samples_leaf": 5, "random_state": 0, **settings})
+
+
+def stopped() -> xgboost.XGBClassifier:
+    """Return a model whose last trees do not count."""
+    model = trees(n_estimators=60, early_stopping_rounds=2).fit(
+        DECLARED[:100], LATE[:100], eval_set=[(DECLARED[100:], LATE[100:])], verbose=False
+    )
+    assert model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
+    return model
+
+
+SEEN: dict[str, tuple[Any, pd.DataFrame]] = {
+    "xgboost": (trees().fit(DECLARED, LATE), DECLARED),
+    "xgboost, gaps": (trees().fit(GAPS, LATE), GAPS),
+    "xgboost, deep": (trees(max_depth=6).fit(GAPS, LATE), GAPS),
+    "xgboost, by one level": (trees(max_cat_to_onehot=9).fit(DECLARED, LATE), DECLARED),
+    "xgboost, a base": (trees(base_score=0.2).fit(DECLARED, LATE), DECLARED),
+    "xgboost, stopped early": (stopped(), DECLARED),
+    "xgboost, several trees a round": (trees(num_parallel_tree=3, subsample=0.7).fit(DECLARED, LATE), DECLARED),
+    "booster": (trees().fit(GAPS, LATE).get_booster(), GAPS),
+    "xgboost at the end of a pipeline": (encoded(trees()).fit(TEXTS, LATE), TEXTS),
+    "histogram at the end of a pipeline": (encoded(histogram()).fit(TEXTS, WORDS), TEXTS),
+    "histogram by code": (
+        encoded(histogram(categorical_features=[2, 3, 4]), texts=OrdinalEncoder()).fit(TEXTS, WORDS), TEXTS,
+    ),
+    "histogram of a frame": (histogram(categorical_features="from_dtype").fit(CODED, LATE), CODED),
+    "histogram with gaps": (histogram().fit(GAPS[NUMBER], LATE), GAPS[NUMBER]),
+    "gradient boosting": (encoded(GradientBoostingClassifier(n_estimators=9, random_state=0)).fit(TEXTS, LATE), TEXTS),
+    "numbers as they are": (GradientBoostingClassifier(n_estimators=9, random_state=0).fit(NUMBERS, LATE), NUMBERS),
+    "numbers upside down": (
+        encoded(histogram(), numbers=FunctionTransformer(lambda x: 7 - 3 * x)).fit(TEXTS, LATE), TEXTS,
+    ),
+    "gaps filled in": (
+        make_pipeline(SimpleImputer(add_indicator=False), histogram()).fit(GAPS[["age"]], LATE), GAPS[["age"]],
+    ),
+    "searched": (GridSearchCV(encoded(histogram()), {}, cv=2).fit(TEXTS, LATE), TEXTS),
+}  # fmt: skip
+
+
+def box_of(model: Any, frame: Any) -> tuple[Any, Any, np.ndarray]:
+    schema = l2c.Schema.infer(frame)
+    cells = frames.strict(frames.read(frame, schema))
+    nobody = np.zeros(len(cells), dtype=np.int64)
+    return as_blackbox(model, frames.shape_of(frame, schema), cells[:8]), discretise(schema, cells, nobody), cells
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_boosted_trees_are_seen_through(name):
+    model, frame = SEEN[name]
+    blackbox, layout, cells = box_of(model, frame)
+    twin = twin_of(blackbox, layout, model)
+    assert isinstance(twin, TreeTwin)
+    np.testing.assert_allclose(twin.of_cells(cells), blackbox.proba(cells), rtol=0, atol=1e-6)
+    question, row = question_for(layout, cells[:40]), np.sort(rng.integers(0, 40, 500))
+    levels = random_levels(layout, (500,), rng)
+    for values in (question.room.values, question.room.others):
+        expected = blackbox.proba(decode_levels(layout, levels, values, row))
+        np.testing.assert_allclose(twin.proba(twin.inputs(values), row, levels), expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_frames_of_any_kind_are_seen_through(kind):
+    model = trees().fit(DECLARED, LATE)
+    blackbox, layout, _ = box_of(model, KINDS[kind](DECLARED))
+    assert isinstance(twin_of(blackbox, layout, model), TreeTwin)
+
+
+def test_a_model_in_a_hurry_is_seen_through():
+    model, frame = SEEN["xgboost"]
+    blackbox, layout, _ = box_of(model, frame)
+    assert isinstance(twin_of(within(blackbox, 5.0), layout, model), TreeTwin)
+
+
+def test_a_number_that_lies_on_a_cut_is_on_the_side_where_the_model_has_it():
+    rows = pd.DataFrame({"age": np.repeat(np.arange(20, 60), 4), "debt": np.tile([0.1, 0.2, 0.3, 0.7], 40)})
+    late = (rows["age"] + 40 * rows["debt"] + rng.normal(0, 3, 160) > 50).to_numpy()
+    scaled = make_pipeline(StandardScaler(), trees(n_estimators=30)).fit(rows, late)
+    # XGBoost cuts at numbers that people have: each of them lies on a cut.
+    blackbox, layout, _ = box_of(scaled, rows)
+    twin = twin_of(blackbox, layout, scaled)
+    assert isinstance(twin, TreeTwin)
+    every = np.array([[age, debt] for age in np.arange(15.0, 65.0) for debt in (0.1, 0.2, 0.3, 0.7)])
+    np.testing.assert_allclose(twin.of_cells(every), blackbox.proba(every), rtol=0, atol=1e-6)
+
+
+IN_BINS = KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf")
+MANY_LEAVES = histogram(max_leaf_nodes=None, min_samples_leaf=1, max_iter=3, l2_regularization=0.0)
+UNSEEN: dict[str, tuple[Any, pd.DataFrame]] = {
+    "a forest, whose trees vote": (encoded(RandomForestClassifier(5, random_state=0)).fit(TEXTS, LATE), TEXTS),
+    "three classes": (trees().fit(DECLARED, THIRDS), DECLARED),
+    "inputs of several features": (make_pipeline(StandardScaler(), PCA(), histogram()).fit(NUMBERS, LATE), NUMBERS),
+    "a number in bins": (encoded(histogram(), numbers=IN_BINS).fit(TEXTS, LATE), TEXTS),
+    "a curve of a number": (encoded(histogram(), numbers=FunctionTransformer(np.square)).fit(TEXTS, LATE), TEXTS),
+    "dropped trees": (trees(booster="dart", rate_drop=0.5).fit(DECLARED, LATE), DECLARED),
+    "no trees": (xgboost.XGBClassifier(booster="gblinear", n_estimators=3).fit(NUMBERS, LATE), NUMBERS),
+    "trees of many leaves": (MANY_LEAVES.fit(MANY, MANY["age"] * MANY["the debt"] % 7 > 3), MANY),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_others_are_not(name):
+    model, frame = UNSEEN[name]
+    blackbox, layout, _ = box_of(model, frame)
+    assert not isinstance(twin_of(blackbox, layout, model), TreeTwin)
+
+
+def test_that_trees_of_many_leaves_have_too_many():
+    model, _ = UNSEEN["trees of many leaves"]
+    assert model._predictors[0][0].get_n_leaf_nodes() > MOST_LEAVES
+
+
+def test_a_model_that_answers_otherwise_than_its_trees_is_not():
+    class Bent(xgboost.XGBClassifier):
+        def predict_proba(self, frame: Any, **how: Any) -> np.ndarray:
+            return super().predict_proba(frame, **how) ** 2 / (super().predict_proba(frame, **how) ** 2).sum(1)[:, None]
+
+    model = Bent(n_estimators=9, max_depth=3, enable_categorical=True).fit(DECLARED, LATE)
+    blackbox, layout, _ = box_of(model, DECLARED)
+    assert twin_of(blackbox, layout, model) is None
