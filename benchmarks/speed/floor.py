@@ -17,7 +17,8 @@ from l2c.core.explanation import Released
 
 CASES = (
     ("german", "paper"), ("student", "paper"), ("admission", "paper"), ("german", "linear pipeline"),
-    ("german", "xgboost"), ("german", "boosted pipeline"), ("adult", "paper"),
+    ("german", "xgboost"), ("german", "xgboost, unseen"), ("german", "boosted pipeline"),
+    ("german", "boosted pipeline, unseen"), ("adult", "paper"),
 )  # fmt: skip
 MOST_ROWS = 500
 """Rows of Adult that are timed here; all of them are in the part `adult`."""

@@ -33,6 +33,19 @@ CACHE = Path(__file__).parent / "cache"
 """Fitted explainers and networks, so that a second run need not learn again; it may be removed at any time."""
 
 
+Alone = Callable[[np.ndarray], Callable[[], object]]
+"""From cells to the model's own work on them, with the rows put together beforehand."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A model, its own work, and what frames must be made for it to take them as they are."""
+
+    model: Any
+    alone: Alone
+    typed: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
+
+
 @dataclass(frozen=True)
 class Case:
     """A data set and a model of it, explained."""
@@ -42,9 +55,8 @@ class Case:
     data: l2c.datasets.Dataset
     model: Any
     explainer: l2c.Explainer
-    alone: Callable[[np.ndarray], Callable[[], object]]
-    """From cells to the model's own work on them, with the rows put together beforehand."""
-    seen: bool
+    alone: Alone
+    typed: Callable[[pd.DataFrame], pd.DataFrame]
     fit_cpu_s: float
     """How long fitting took, whenever that was."""
 
@@ -53,8 +65,13 @@ class Case:
         return f"{self.name}, {self.kind}"
 
     @property
+    def seen(self) -> bool:
+        """Whether the model is seen into."""
+        return self.explainer._twin is not None
+
+    @property
     def rows(self) -> pd.DataFrame:
-        return self.data.test
+        return self.typed(self.data.test)
 
 
 def case(name: str, kind: str, seed: int = 0) -> Case:
@@ -62,19 +79,19 @@ def case(name: str, kind: str, seed: int = 0) -> Case:
     data = l2c.datasets.load(name)
     fit, dev = data.dev_split(seed)
     schema = replace(data.schema, rules=())
-    model, alone, seen = KINDS[kind](data, fit, dev, schema, seed)
-    folder = CACHE / f"{name}-{kind.replace(' ', '-')}-{seed}-{_learning_code()}"
+    made = KINDS[kind](data, fit, dev, schema, seed)
+    folder = CACHE / f"{name}-{kind.replace(',', '').replace(' ', '-')}-{seed}-{_learning_code()}"
     took = folder.with_suffix(".json")
     try:
-        explainer, seconds = l2c.load(folder, model=model), json.loads(took.read_text())
+        explainer, seconds = l2c.load(folder, model=made.model), json.loads(took.read_text())
     except (L2CError, OSError):
         start = time.process_time()
-        explainer = l2c.L2C().fit(fit, model, schema, dev=dev, seed=seed)
+        explainer = l2c.L2C().fit(made.typed(fit), made.model, schema, dev=made.typed(dev), seed=seed)
         seconds = time.process_time() - start
         CACHE.mkdir(exist_ok=True)
         explainer.save(folder)
         took.write_text(json.dumps(seconds))
-    return Case(name, kind, data, model, explainer, alone, seen, seconds)
+    return Case(name, kind, data, made.model, explainer, made.alone, made.typed, seconds)
 
 
 def _learning_code() -> str:
@@ -84,7 +101,7 @@ def _learning_code() -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
 
 
-def paper(data: Any, fit: pd.DataFrame, dev: pd.DataFrame, _: l2c.Schema, seed: int) -> tuple[Any, Any, bool]:
+def paper(data: Any, fit: pd.DataFrame, dev: pd.DataFrame, _: l2c.Schema, seed: int) -> Made:
     """Return the paper's black box: a logistic regression, or a network of three layers, in torch."""
     model = _trained(data, fit, dev, seed)
 
@@ -98,7 +115,7 @@ def paper(data: Any, fit: pd.DataFrame, dev: pd.DataFrame, _: l2c.Schema, seed: 
 
         return work
 
-    return model, alone, True
+    return Made(model, alone)
 
 
 def _trained(data: Any, fit: pd.DataFrame, dev: pd.DataFrame, seed: int) -> l2c.TorchModel:
@@ -111,32 +128,50 @@ def _trained(data: Any, fit: pd.DataFrame, dev: pd.DataFrame, seed: int) -> l2c.
     return l2c.TorchModel(module, inputs, classes=labels)
 
 
-def linear(data: Any, fit: pd.DataFrame, _: pd.DataFrame, schema: l2c.Schema, seed: int) -> tuple[Any, Any, bool]:
-    return _sklearn(data, fit, schema, LogisticRegression(max_iter=1000, random_state=seed), seen=True)
+def linear(data: Any, fit: pd.DataFrame, _: pd.DataFrame, schema: l2c.Schema, seed: int) -> Made:
+    return _sklearn(data, fit, schema, LogisticRegression(max_iter=1000, random_state=seed))
 
 
-def pipeline(data: Any, fit: pd.DataFrame, _: pd.DataFrame, schema: l2c.Schema, seed: int) -> tuple[Any, Any, bool]:
-    return _sklearn(data, fit, schema, HistGradientBoostingClassifier(max_iter=100, random_state=seed), seen=False)
+def pipeline(data: Any, fit: pd.DataFrame, _: pd.DataFrame, schema: l2c.Schema, seed: int) -> Made:
+    return _sklearn(data, fit, schema, HistGradientBoostingClassifier(max_iter=100, random_state=seed))
 
 
-def _sklearn(data: Any, fit: pd.DataFrame, schema: l2c.Schema, last: Any, *, seen: bool) -> tuple[Any, Any, bool]:
+def _sklearn(data: Any, fit: pd.DataFrame, schema: l2c.Schema, last: Any) -> Made:
     numbers = [feature.name for feature in schema.features if feature.numeric]
     texts = [feature.name for feature in schema.features if not feature.numeric]
     encoder = OneHotEncoder(categories=[list(schema[name].levels) for name in texts], sparse_output=False)
     steps = make_column_transformer((StandardScaler(), numbers), (encoder, texts))
     model = make_pipeline(steps, last).fit(fit[list(schema.names)], fit[data.target])
-    return model, _on_frames(model, fit, schema), seen
+    return Made(model, _on_frames(model, fit, schema))
 
 
-def xgboost(data: Any, fit: pd.DataFrame, _: pd.DataFrame, schema: l2c.Schema, seed: int) -> tuple[Any, Any, bool]:
-    levels = {feature.name: list(feature.levels) for feature in schema.features if not feature.numeric}
-    rows = fit[list(schema.names)].astype({name: pd.CategoricalDtype(known) for name, known in levels.items()})
+def xgboost(data: Any, fit: pd.DataFrame, _: pd.DataFrame, schema: l2c.Schema, seed: int) -> Made:
+    rows = fit[list(schema.names)].astype(_categories(schema))
     model = XGBClassifier(n_estimators=100, max_depth=4, n_jobs=1, enable_categorical=True, random_state=seed)
     model.fit(rows, (fit[data.target] == data.desirable).astype(int))
-    return model, _on_frames(model, rows, schema), False
+    return Made(model, _on_frames(model, rows, schema))
 
 
-def _on_frames(model: Any, fit: pd.DataFrame, schema: l2c.Schema) -> Callable[[np.ndarray], Callable[[], object]]:
+def _categories(schema: l2c.Schema) -> dict[str, pd.CategoricalDtype]:
+    return {one.name: pd.CategoricalDtype(list(one.levels)) for one in schema.features if not one.numeric}
+
+
+def unseen(kind: Callable[..., Made], *, by_category: bool = False) -> Callable[..., Made]:
+    """Return a kind of model behind a function, so that nothing of it can be seen."""
+
+    def made(data: Any, fit: pd.DataFrame, dev: pd.DataFrame, schema: l2c.Schema, seed: int) -> Made:
+        inside, types = kind(data, fit, dev, schema, seed), _categories(schema) if by_category else {}
+
+        def answer(frame: pd.DataFrame) -> Any:
+            return inside.model.predict_proba(frame)
+
+        answer.classes = inside.model.classes_.tolist()
+        return Made(answer, inside.alone, lambda frame: frame.astype(types))
+
+    return made
+
+
+def _on_frames(model: Any, fit: pd.DataFrame, schema: l2c.Schema) -> Alone:
     shape = frames.shape_of(fit[list(schema.names)], schema)
 
     def alone(cells: np.ndarray) -> Callable[[], object]:
@@ -146,4 +181,7 @@ def _on_frames(model: Any, fit: pd.DataFrame, schema: l2c.Schema) -> Callable[[n
     return alone
 
 
-KINDS = {"paper": paper, "linear pipeline": linear, "boosted pipeline": pipeline, "xgboost": xgboost}
+KINDS = {
+    "paper": paper, "linear pipeline": linear, "boosted pipeline": pipeline, "xgboost": xgboost,
+    "boosted pipeline, unseen": unseen(pipeline), "xgboost, unseen": unseen(xgboost, by_category=True),
+}  # fmt: skip

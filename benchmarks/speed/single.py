@@ -11,7 +11,10 @@ from models import case
 
 from l2c.core.types import Cells, Probabilities
 
-CASES = (("german", "paper"), ("german", "linear pipeline"), ("german", "boosted pipeline"), ("german", "xgboost"))
+CASES = (
+    ("german", "paper"), ("german", "linear pipeline"), ("german", "xgboost"), ("german", "xgboost, unseen"),
+    ("german", "boosted pipeline"), ("german", "boosted pipeline, unseen"),
+)  # fmt: skip
 N = 10
 
 SECONDS, MOST_REPEATS = 8.0, 1000

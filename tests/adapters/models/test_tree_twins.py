@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,6 +32,7 @@ rng = np.random.default_rng(4)
 MANY = pd.DataFrame({"age": rng.integers(18, 90, 900), "the debt": rng.normal(20, 7, 900)})
 TEXT, NUMBER = ["job", "school", "married"], ["age", "the debt"]
 CODED = DECLARED.drop(columns="married")
+WITH_ZEROS = NUMBERS.where(rng.random(NUMBERS.shape) < 0.7, 0.0)
 
 
 def encoded(last: Any, numbers: Any = None, texts: Any = None) -> Any:
@@ -47,6 +49,11 @@ def trees(**settings: Any) -> xgboost.XGBClassifier:
 
 def histogram(**settings: Any) -> HistGradientBoostingClassifier:
     return HistGradientBoostingClassifier(**{"max_iter": 9, "min_samples_leaf": 5, "random_state": 0, **settings})
+
+
+def leaves(**settings: Any) -> lightgbm.LGBMClassifier:
+    usual = {"n_estimators": 9, "min_child_samples": 5, "min_data_per_group": 5, "n_jobs": 1, "verbose": -1}
+    return lightgbm.LGBMClassifier(**{**usual, **settings})
 
 
 def stopped() -> xgboost.XGBClassifier:
@@ -67,6 +74,13 @@ SEEN: dict[str, tuple[Any, pd.DataFrame]] = {
     "xgboost, stopped early": (stopped(), DECLARED),
     "xgboost, several trees a round": (trees(num_parallel_tree=3, subsample=0.7).fit(DECLARED, LATE), DECLARED),
     "booster": (trees().fit(GAPS, LATE).get_booster(), GAPS),
+    "lightgbm": (leaves().fit(DECLARED, LATE), DECLARED),
+    "lightgbm, gaps": (leaves(n_estimators=20).fit(GAPS, WORDS), GAPS),
+    "lightgbm, nothing missing in training": (leaves().fit(DECLARED, LATE), GAPS),
+    "lightgbm, steep": (leaves(sigmoid=2.0).fit(DECLARED, LATE), DECLARED),
+    "lightgbm without names": (leaves().fit(NUMBERS.to_numpy(), LATE), NUMBERS),
+    "lightgbm's booster": (leaves().fit(GAPS, LATE).booster_, GAPS),
+    "lightgbm at the end of a pipeline": (encoded(leaves()).fit(TEXTS, LATE), TEXTS),
     "xgboost at the end of a pipeline": (encoded(trees()).fit(TEXTS, LATE), TEXTS),
     "histogram at the end of a pipeline": (encoded(histogram()).fit(TEXTS, WORDS), TEXTS),
     "histogram by code": (
@@ -140,6 +154,10 @@ UNSEEN: dict[str, tuple[Any, pd.DataFrame]] = {
     "inputs of several features": (make_pipeline(StandardScaler(), PCA(), histogram()).fit(NUMBERS, LATE), NUMBERS),
     "a number in bins": (encoded(histogram(), numbers=IN_BINS).fit(TEXTS, LATE), TEXTS),
     "a curve of a number": (encoded(histogram(), numbers=FunctionTransformer(np.square)).fit(TEXTS, LATE), TEXTS),
+    "zeros that count as missing": (leaves(zero_as_missing=True).fit(WITH_ZEROS, LATE), WITH_ZEROS),
+    "trees that vote": (
+        leaves(boosting_type="rf", bagging_freq=1, bagging_fraction=0.6).fit(DECLARED, LATE), DECLARED,
+    ),
     "dropped trees": (trees(booster="dart", rate_drop=0.5).fit(DECLARED, LATE), DECLARED),
     "no trees": (xgboost.XGBClassifier(booster="gblinear", n_estimators=3).fit(NUMBERS, LATE), NUMBERS),
     "trees of many leaves": (MANY_LEAVES.fit(MANY, MANY["age"] * MANY["the debt"] % 7 > 3), MANY),

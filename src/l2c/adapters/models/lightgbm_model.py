@@ -69,7 +69,7 @@ def _objective(booster: Any) -> str:
 def _takes(booster: Any, shape: FrameShape) -> Callable[[Any], Any]:
     """Return the function from a frame to what the booster was trained on: its columns, in its order and types."""
     names, who = booster.feature_name(), "the LightGBM model"
-    if names == _unnamed(names):
+    if is_unnamed(names):
         columns = all_columns(len(names), shape, who)
         return lambda frame: as_pandas(frame)[columns].to_numpy(dtype=np.float64, na_value=np.nan)
     columns = columns_of(names, shape, who)
@@ -84,11 +84,8 @@ def _takes(booster: Any, shape: FrameShape) -> Callable[[Any], Any]:
     return taken
 
 
-def _undeclared(booster: Any, columns: list[str]) -> Callable[[pd.DataFrame], dict[str, list[Label]]]:
-    """Return the function from a frame to the categories of those columns that the booster knows by them.
-
-    Columns that are declared already are left out.
-    """
+def categories_of(booster: Any, columns: list[str]) -> Callable[[pd.DataFrame], dict[str, list[Label]]]:
+    """Return the function from a frame to the categories of those columns that the booster knows by them."""
     names, known = booster.feature_name(), booster.pandas_categorical or []
     ranges = booster.dump_model(num_iteration=1)["feature_infos"]
     coded = {column for column, name in zip(columns, names, strict=True) if ranges.get(name, {}).get("values")}
@@ -98,23 +95,35 @@ def _undeclared(booster: Any, columns: list[str]) -> Callable[[pd.DataFrame], di
         declared = [name for name in columns if name in coded or _is_categorical(types[name])]
         if len(declared) != len(known):
             return {}  # LightGBM says what it makes of them
-        return {name: found for name, found in zip(declared, known, strict=True) if types[name] != "category"}
+        return dict(zip(declared, known, strict=True))
 
     return categories
+
+
+def _undeclared(booster: Any, columns: list[str]) -> Callable[[pd.DataFrame], dict[str, list[Label]]]:
+    """Return the same function, which leaves out the columns that are declared by category already."""
+    known = categories_of(booster, columns)
+
+    def undeclared(frame: pd.DataFrame) -> dict[str, list[Label]]:
+        types = dict(zip(columns, frame.dtypes.tolist(), strict=True))
+        return {name: found for name, found in known(frame).items() if types[name] != "category"}
+
+    return undeclared
 
 
 def _built(booster: Any, shape: FrameShape) -> FrameShape:
     """Return the frames that the booster takes with the least ado: with its categories declared."""
     names = booster.feature_name()
-    if names == _unnamed(names):
+    if is_unnamed(names):
         return shape
     columns = columns_of(names, shape, "the LightGBM model")
     empty = in_order(shape.build(np.empty((0, len(shape.schema.features)))), columns)
     return by_category(shape, _undeclared(booster, columns)(empty))
 
 
-def _unnamed(names: list[str]) -> list[str]:
-    return [f"Column_{place}" for place in range(len(names))]
+def is_unnamed(names: list[str]) -> bool:
+    """Return whether a booster knows no names of its columns, and goes by places."""
+    return names == [f"Column_{place}" for place in range(len(names))]
 
 
 def _is_categorical(dtype: Any) -> bool:

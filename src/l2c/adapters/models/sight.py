@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float64, Int64
 from l2c.adapters.frames import kind_of
 from l2c.adapters.models.additive import CHECKED_ROWS, TOLERANCE, additive_twin
 from l2c.adapters.models.frame_model import FrameModel
+from l2c.adapters.models.packages import packages_of
 from l2c.adapters.models.trees import Grown, grown
 from l2c.core.blackbox import BlackBox
 from l2c.core.layout import Layout
@@ -158,8 +159,11 @@ def probes_of(layout: Layout, rows: Cells, person: Cells) -> tuple[Cells, Int64[
 def transformed_by(model: Any, read: Grown, blackbox: FrameModel, cells: Cells) -> Float64[np.ndarray, "rows columns"]:
     """Return the matrix that a tree model's trees are asked with, before anything is rounded."""
     try:
-        matrix = _taken_in(model, blackbox.shape.build(cells))
-        return read.prepared(model[:-1].transform(matrix) if _is_pipeline(model) else matrix)
+        frame = blackbox.shape.build(cells)
+        if _is_pipeline(model):
+            return read.prepared(model[:-1].transform(_taken_in(model, frame)))
+        # Boosters find their columns by themselves.
+        return read.prepared(frame if packages_of(model) & {"xgboost", "lightgbm"} else _taken_in(model, frame))
     except Exception as error:
         raise ModelError(f"the model's steps raised {type(error).__name__}: {error}") from error
 

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64, UInt64
 
 from l2c.adapters.models.frame_model import FrameModel
+from l2c.adapters.models.lightgbm_trees import lightgbm_grown
 from l2c.adapters.models.sight import last_step, owners_of, probes_of, transformed_by
 from l2c.adapters.models.trees import Grown, grown
 from l2c.adapters.models.xgboost_trees import xgboost_grown
@@ -50,7 +51,8 @@ def tree_twin(blackbox: object, model: Any, layout: Layout, rows: Cells) -> Tree
     complete = ~np.isnan(rows).any(axis=1)
     if not isinstance(blackbox, FrameModel) or len(blackbox.classes) != 2 or not complete.any():
         return None
-    read = grown(last_step(model)) or xgboost_grown(last_step(model))
+    last = last_step(model)
+    read = grown(last) or xgboost_grown(last) or lightgbm_grown(last)
     if read is None or read.link != "softmax" or len(read.forest.roots) > MOST_TREES:
         return None
     leaves = _leaves(read.forest)

@@ -1,15 +1,17 @@
-"""The trees inside scikit-learn's tree models, as plain arrays."""
+"""The trees inside tree models as plain arrays: scikit-learn's, and what other libraries' have in common with them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Bool, Float64
 
 from l2c.core.sight import Forest, Link
+from l2c.core.types import Label
 
 CODES = 256
 """The most codes that a test for codes tells apart."""
@@ -65,6 +67,20 @@ def grown(estimator: Any) -> Grown | None:
 def dense(matrix: Any) -> Float64[np.ndarray, "rows columns"]:
     """Return a matrix of double precision, if it was sparse or not."""
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
+
+
+def coded_columns(
+    frame: pd.DataFrame, categories: Mapping[str, Sequence[Label]]
+) -> Float64[np.ndarray, "rows columns"]:
+    """Return the columns of a frame as numbers: those known by category as codes, and NaN for what is none of these."""
+    columns = []
+    for name in frame.columns:
+        if name in categories:
+            codes = {level: float(code) for code, level in enumerate(categories[name])}
+            columns.append(np.array([codes.get(value, np.nan) for value in frame[name].tolist()]))
+        else:
+            columns.append(frame[name].to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.stack(columns, axis=1)
 
 
 def joined(*trees: Forest) -> Forest:

@@ -11,7 +11,7 @@ from jaxtyping import Float64
 
 from l2c.adapters.models.columns import as_pandas, in_order
 from l2c.adapters.models.packages import packages_of
-from l2c.adapters.models.trees import CODES, Grown, dense, for_class, joined
+from l2c.adapters.models.trees import CODES, Grown, coded_columns, dense, for_class, joined
 from l2c.adapters.models.xgboost_model import categories_of
 from l2c.core.sight import Forest
 
@@ -26,6 +26,8 @@ def xgboost_grown(model: Any) -> Grown | None:
     learner = json.loads(booster.save_raw("json"))["learner"]
     inner = learner["gradient_booster"]
     if learner["objective"]["name"] != "binary:logistic" or inner["name"] != "gbtree":
+        return None
+    if any(len(known) > CODES for known in categories_of(booster).values()):
         return None
     trees = inner["model"]["trees"]
     rounds = getattr(model, "best_iteration", None) if getattr(model, "early_stopping_rounds", None) else None
@@ -66,13 +68,6 @@ def _prepared(booster: Any) -> Callable[[Any], Float64[np.ndarray, "rows columns
         if isinstance(given, np.ndarray) or hasattr(given, "toarray"):
             return dense(given)
         frame = as_pandas(given) if names is None else in_order(given, names)
-        columns = []
-        for place, name in enumerate(frame.columns):
-            if place in categories:
-                codes = {level: float(code) for code, level in enumerate(categories[place])}
-                columns.append(np.array([codes.get(value, np.nan) for value in frame[name].tolist()]))
-            else:
-                columns.append(frame[name].to_numpy(dtype=np.float64, na_value=np.nan))
-        return np.stack(columns, axis=1)
+        return coded_columns(frame, {frame.columns[place]: known for place, known in categories.items()})
 
     return prepared
