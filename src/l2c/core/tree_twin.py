@@ -102,6 +102,9 @@ class TreeTwin(Twin):
     def of_cells(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for whole rows."""
         levels = self.layout.levels(cells)
+        if compiles():
+            given = (self.layout.offsets, self.numeric, self.known, self._tests, self.value, self.base)
+            return softmax(leads_of_rows(cells, levels, *given)[:, None])
         values = np.repeat(self.layout.representatives("median")[None, :], len(cells), axis=0)
         np.put_along_axis(values, levels + self.layout.offsets, cells, axis=1)
         return self.proba(self.inputs(values), np.arange(len(cells)), levels)
@@ -176,12 +179,17 @@ def opened_by(
     """Return what numbers of features leave open in every tree."""
     words = np.full((len(feature), trees), np.uint64(0xFFFFFFFFFFFFFFFF))
     for line in range(len(feature)):
-        x = number[line]
-        for test in range(tests.starts[feature[line]], tests.starts[feature[line] + 1]):
-            passes = x >= tests.cut[test] if tests.falling[test] else x <= tests.cut[test]
-            if not passes:
-                words[line, tests.tree[test]] &= tests.kept[test]
+        _close(words[line], tests, feature[line], number[line])
     return words
+
+
+@Inlined
+def _close(word: Row, tests: Tests, feature: int, number: float) -> None:
+    """Close, in every tree, what a feature's number does not leave open."""
+    for test in range(tests.starts[feature], tests.starts[feature + 1]):
+        passes = number >= tests.cut[test] if tests.falling[test] else number <= tests.cut[test]
+        if not passes:
+            word[tests.tree[test]] &= tests.kept[test]
 
 
 def opened_by_at_once(
@@ -219,6 +227,32 @@ def leads_by_tree(
                 lines.at[row[n], offsets[min(i + 3, last)] + levels[n, min(i + 3, last)]],
             )  # fmt: skip
         leads[n] = base + leaves_added(word, slot, value)
+    return leads
+
+
+@Compiled
+def leads_of_rows(
+    cells: Cells,
+    levels: Levels,
+    offsets: Int64[np.ndarray, " features"],
+    numeric: Bool[np.ndarray, " width"],
+    known: Words,
+    tests: Tests,
+    value: Float64[np.ndarray, "trees slots"],
+    base: float,
+) -> Float64[np.ndarray, " rows"]:
+    """Return the log-odds of the second class for whole rows, which are told by no lines of their own."""
+    leads, word = np.empty(len(cells)), np.empty(len(value), np.uint64)
+    slot = word.copy()
+    for row in range(len(cells)):
+        word[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
+        for i in range(len(offsets)):
+            place = offsets[i] + levels[row, i]
+            if numeric[place]:
+                _close(word, tests, i, cells[row, i])
+            else:
+                left_open(word, word, known, place, place, place, place)
+        leads[row] = base + leaves_added(word, slot, value)
     return leads
 
 
