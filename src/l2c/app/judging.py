@@ -77,7 +77,7 @@ class Shown:
     def columns_from(self, first: int) -> dict[str, Any]:
         """Return the columns without the first rows, for somebody else to keep."""
         kind = KINDS[self.shape.kind]
-        return {name: frames.unshared(kind, column[first:]) for name, column in self.columns.items()}
+        return {name: kind.behind(column, first) for name, column in self.columns.items()}
 
     def frame_for(self, shape: FrameShape) -> Any:
         """Return the frame with its columns in the order of the model's: it may tell them apart by their place."""

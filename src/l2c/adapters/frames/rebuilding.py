@@ -164,7 +164,7 @@ def decorate(frame: Any, before: Mapping[str, Sequence[Any]], after: Mapping[str
     """
     kind = library_of(frame)
     own = zip(kind.names(frame), kind.columns(frame), strict=True)
-    return decorated(kind, {name: unshared(kind, column) for name, column in own}, before, after)
+    return decorated(kind, {name: kind.behind(column, 0) for name, column in own}, before, after)
 
 
 def decorated(
@@ -174,15 +174,8 @@ def decorated(
 
     It shares nothing with what stands beside them; the columns themselves become its own.
     """
-    first, last = (
-        {_free(name, columns): unshared(kind, values) for name, values in told.items()} for told in (before, after)
-    )
+    first, last = ({_free(name, columns): values for name, values in told.items()} for told in (before, after))
     return kind.frame(first | dict(columns) | last)
-
-
-def unshared(kind: FrameKind, column: Any) -> Any:
-    """Return a column that can be written to without changing this one."""
-    return column.copy() if kind.name == "pandas" or isinstance(column, np.ndarray) else column
 
 
 def _free(name: str, taken: Collection[str]) -> str:

@@ -124,11 +124,17 @@ class FrameKind(Protocol):
         """Return the values at some places of each column; there are as many of each."""
         ...
 
+    def behind(self, column: Any, first: int) -> Any:
+        """Return a column without its first rows, for a frame that shares nothing with it."""
+        ...
+
     def coded(self, values: tuple[Label, ...], index: Positions) -> Any:
         """Return a column of some values, each of which stands there as often as its place does."""
         ...
 
-    def frame(self, columns: Mapping[str, Any]) -> Any: ...
+    def frame(self, columns: Mapping[str, Any]) -> Any:
+        """Return a frame of columns: native ones become its own, of plain arrays it takes copies."""
+        ...
 
     def labels(self, frame: Any) -> list[Any] | None:
         """Return the row labels where there are any but the positions."""
