@@ -218,7 +218,7 @@ class Explainer:
         readable = people.readable
         proba = self._twin.of_cells(people.cells[readable])
         goal, close = request.goal(proba, readable, threshold_of(self.blackbox)), self._twin.close
-        if not np.isnan(goal.low).all():
+        if goal.ranged:
             return None
         two = proba.shape[1] == 2
         apart = np.abs(proba[:, 1] - proba[:, 0]) if two else np.diff(np.sort(proba, axis=1), axis=1).min(axis=1)

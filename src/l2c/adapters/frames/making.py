@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ def make(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any
     return kind.gather(levels, None, np.where(np.isnan(cells), len(feature.levels), cells).astype(np.int64))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Making:
     """How cells become native columns, as far as it does not hang on the cells.
 
@@ -75,6 +75,11 @@ class Making:
     levelled: tuple[_Placed, ...]
     levels: Any
     lacking: tuple[_Placed, ...]
+
+    @cached_property
+    def features(self) -> Int64[np.ndarray, " levelled"]:
+        """The places of the features whose columns are gathered from their levels."""
+        return np.array([place for _, _, place in self.levelled], dtype=np.int64)
 
     @classmethod
     def of(cls, kind: FrameKind, columns: Sequence[tuple[str, Dtype]], schema: Schema) -> Making:
@@ -103,7 +108,7 @@ class Making:
         for name, dtype, place in (*alone, *self.one_by_one):
             found[name] = make(self.kind, dtype, schema.features[place], cells[:, place])
         if self.levelled:
-            places = level_places(schema, cells)[[place for _, _, place in self.levelled]]
+            places = level_places(schema, cells)[self.features]
             gathered = self.kind.gather_joined(self.levels, places)
             found |= {name: column for (name, _, _), column in zip(self.levelled, gathered, strict=True)}
         return found
