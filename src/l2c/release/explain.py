@@ -247,9 +247,11 @@ def _outcomes(search: Search, asked: int) -> list[Outcome]:
     """Return how each row ended."""
     judged, valid = search.judged.tolist(), search.valid.tolist()
     ended = list(map(_found, repeat(asked), judged, valid))
-    short = search.question.already | search.proven | (search.valid < asked)
+    short = np.flatnonzero(search.question.already | search.proven | (search.valid < asked))
+    if not len(short):
+        return ended
     late, exhausted = search.out_of_time & (search.drawn < search.budget.tries), search.exhausted
-    for row in np.flatnonzero(short).tolist():
+    for row in short.tolist():
         aim = DECIDED if np.isnan(search.question.goal.low[row]) else RANGED
         if search.question.already[row]:
             ended[row] = ALREADY
