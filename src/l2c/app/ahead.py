@@ -35,6 +35,9 @@ a call more."""
 SPREAD, SPARE = 6.0, 32
 """Proposals asked ahead beyond a first round, so many times its square root and some more: a second one needs few."""
 
+SURELY = np.eye(2)
+"""The answers of a model that is sure of the first of two classes, and of the second."""
+
 Goals = Callable[[Probabilities], Goal]
 """From the model's answers for the rows as they are, once or several times over, to what they should reach."""
 
@@ -73,7 +76,7 @@ class Remembering:
         words = np.ascontiguousarray(cells).view(np.uint64)
         places, new = (self._from_table if compiles() else self._from_dictionary)(words)
         if len(new):
-            told = self.blackbox.proba(cells[new])
+            told = self.blackbox.proba(cells if len(new) == len(cells) else cells[new])
             self.answers = np.concatenate([self.answers, told]) if len(self.answers) else told
         return self.answers[places]
 
@@ -261,7 +264,7 @@ def ask_ahead(
 
 def _certain(classes: Int64[np.ndarray, " rows"]) -> Probabilities:
     """Return the answers of a model of two classes that is sure of these."""
-    return np.eye(2)[classes]
+    return SURELY[classes]
 
 
 def _guessed(layout: Layout, question: Question, told: Gains | None) -> Probabilities | None:
@@ -278,11 +281,13 @@ def _guessed(layout: Layout, question: Question, told: Gains | None) -> Probabil
 
 def _turned(told: Gains | None, first: Question, asked: Question, times: int) -> Gains | None:
     """Return what was foreseen for rows as it is for the same ones, some times over, that may want the other class."""
-    if told is None or (times == 1 and (first.desired == asked.desired).all()):
-        return told
-    sign = np.where(np.tile(first.desired, times) == asked.desired, 1.0, -1.0)
-    gains, start = told
-    return np.tile(gains, (times, 1)) * sign[:, None], np.tile(start, times) * sign
+    if told is None:
+        return None
+    (gains, start), desired = told, first.desired
+    if times > 1:
+        gains, start, desired = np.tile(gains, (times, 1)), np.tile(start, times), np.tile(desired, times)
+    sign = np.where(desired == asked.desired, 1.0, -1.0)
+    return gains * sign[:, None], start * sign
 
 
 def decoded(draws: Draws, rows: np.ndarray, levels: Levels, *, others: bool) -> list[Cells]:

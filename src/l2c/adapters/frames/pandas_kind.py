@@ -136,7 +136,7 @@ class PandasKind:
         if not joined.texts or rows > FEW:
             return [self.gather(column, None, places) for column, places in zip(columns, index, strict=True)]
         taken = pa.chunked_array([joined.array.take(pa.array((index[joined.texts] + joined.starts).ravel()))])
-        found = [_alike(columns[place], taken.slice(n * rows, rows)) for n, place in enumerate(joined.texts)]
+        found: list[Any] = [_Texts(columns[place], taken.slice(n * rows, rows)) for n, place in enumerate(joined.texts)]
         if len(found) == len(columns):
             return found
         texts = dict(zip(joined.texts, found, strict=True))
@@ -148,15 +148,16 @@ class PandasKind:
     def behind(self, column: Any, first: int) -> Any:
         if isinstance(column, np.ndarray):
             return column[first:]  # a frame takes a copy of it
-        # Arrow's texts are never written to: a column of them is changed by giving it others.
-        return _alike(column, column.__arrow_array__().slice(first)) if _is_text(column) else column[first:].copy()
+        if isinstance(column, _Texts):
+            return _Texts(column.like, column.held.slice(first)) if first else column
+        return column[first:].copy()
 
     def coded(self, values: tuple[Any, ...], index: Positions) -> Any:
         # What pandas makes of values of several types, or of none, depends on which of them are there.
         if not len(index) or set(map(type, values)) != {str}:
             return [values[place] for place in index.tolist()]
         if len(index) <= FEW and (index == index[0]).all():
-            return _alike(_texts(values).columns[0], _repeated(values[index[0]], len(index)))
+            return _Texts(_texts(values).columns[0], _repeated(values[index[0]], len(index)))
         return self.gather_joined(_texts(values), index[None, :])[0]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
@@ -212,13 +213,21 @@ class _Joined:
     starts: Int64[np.ndarray, "texts 1"]
 
 
+@dataclass(slots=True, eq=False)
+class _Texts:
+    """Texts for a column like another one. They are Arrow's, and nobody can write to them: frames may share them."""
+
+    like: Any
+    held: pa.ChunkedArray
+
+
 def _large(column: Any) -> pa.Array:
     """Return a column of texts as the Arrow array that pandas keeps of such."""
     held = whole(pa.array(column))
     return held if held.type == pa.large_string() else held.cast(pa.large_string())
 
 
-def _alike(column: Any, texts: pa.Array) -> Any:
+def _alike(column: Any, texts: pa.Array | pa.ChunkedArray) -> Any:
     """Return a column of other texts of the same type."""
     made = getattr(column, "_from_pyarrow_array", None)
     # What Arrow has just made of such a column need not be looked at again.
@@ -227,6 +236,8 @@ def _alike(column: Any, texts: pa.Array) -> Any:
 
 def _stored(column: Any) -> Any:
     """Return a column as the array that pandas keeps of it."""
+    if isinstance(column, _Texts):
+        return _alike(column.like, column.held)
     if isinstance(column, STORED):
         return column
     if isinstance(column, list) and set(map(type, column)) == {int} and (held := np.array(column)).dtype == np.int64:
@@ -269,8 +280,8 @@ def _index(names: tuple[str, ...]) -> pd.Index[Any]:
 
 
 @lru_cache(maxsize=64)
-def _repeated(text: str, times: int) -> pa.Array:
-    return pa.repeat(pa.scalar(text, pa.large_string()), times)
+def _repeated(text: str, times: int) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.repeat(pa.scalar(text, pa.large_string()), times)])
 
 
 @lru_cache(maxsize=256)
