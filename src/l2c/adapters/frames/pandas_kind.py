@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pandas.api
 import pyarrow as pa
 from jaxtyping import Int64
 
