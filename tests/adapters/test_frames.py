@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from l2c.adapters import frames
 from l2c.adapters.frames import FrameShape, read, rebuild, shape_of, strict
 from l2c.adapters.frames.kinds import KINDS
+from l2c.adapters.frames.reading import are_sound, suspects
 from l2c.adapters.frames.rebuilding import COPIES_ON_WRITE
 from l2c.adapters.frames.stored import Dtype
 from l2c.core.feature import Feature
@@ -899,3 +900,70 @@ def test_writing_needs_a_folder_and_a_known_ending(tmp_path: Any) -> None:
     assert problems_of(frames.write_file, frame, "rows.xlsx") == [
         "file 'rows.xlsx': the name must end in .csv or .parquet"
     ]
+
+
+EVERY_SORT = {
+    "count": np.array([1, 2, 3]),
+    "share": np.array([0.5, np.nan, 1.5]),
+    "few": np.array([1, 2, 3], dtype=np.int8),
+    "known": np.array([True, False, True]),
+    "any": np.array(["a", None, 3], dtype=object),
+    "town": pd.array(["x", "y", None], dtype="str"),
+    "job": pd.Categorical(["clerk", None, "nurse"]),
+    "grade": pd.array([1, None, 3], dtype="Int64"),
+    "more": np.array([4, 5, 6]),
+}
+
+
+@pytest.mark.parametrize("since", [[], ["2024-01-01", "2024-01-02", "2024-01-03"]])
+def test_a_frame_is_the_one_that_pandas_makes_and_shares_no_plain_array(since: list[str]) -> None:
+    columns = EVERY_SORT | ({"since": np.array(since, dtype="datetime64[ns]")} if since else {})
+    made = KINDS["pandas"].frame(columns)
+    assert_same(made, pd.DataFrame({name: pd.Series(column, copy=True) for name, column in columns.items()}))
+    for column in columns.values():
+        if isinstance(column, np.ndarray):
+            assert not any(np.shares_memory(column, held) for held in made._iter_column_arrays())
+    made.index.name, made.columns.name = "person", "feature"
+    other = KINDS["pandas"].frame(columns)
+    assert (other.index.name, other.columns.name) == (None, None)
+
+
+@pytest.mark.parametrize("name", EVERY_SORT)
+def test_what_stands_behind_some_rows_can_be_written_to(name: str) -> None:
+    kind, column = KINDS["pandas"], EVERY_SORT[name].copy()
+    whole = kind.frame({name: column.copy()})
+    rest = kind.frame({name: kind.behind(column, 1)})
+    assert_same(rest, whole[1:].reset_index(drop=True))
+    rest.iloc[0, 0] = rest.iloc[1, 0]
+    assert_same(kind.frame({name: column}), whole)
+
+
+def test_plain_arrays_are_copied_into_frames_of_any_kind(make: Any) -> None:
+    kind, numbers = frames.kinds.library_of(make({"age": [1]})), np.array([1.0, 2.0])
+    made = kind.frame({"x": numbers})
+    numbers[:] = 9.0
+    assert_same(made, kind.frame({"x": np.array([1.0, 2.0])}))
+
+
+def test_numbers_of_one_type_are_made_together_or_each_as_it_can_be() -> None:
+    schema = Schema((AGE, PAY, Feature(name="debt", kind="numeric", integer=True)))
+    rows = pd.DataFrame({"debt": [1, 2], "age": [30, 40], "pay": [0.5, 1.5]})
+    shape = shape_of(rows, schema)
+    assert_same(shape.build(np.array([[30.0, 0.5, 1.0], [40.0, 1.5, 2.0]])), rows)
+    large = shape.build(np.array([[30.0, np.nan, 2.0**60]]))  # by way of Arrow, beside one that is a plain array
+    assert_same(large, pd.DataFrame({"debt": [2**60], "age": [30], "pay": [np.nan]}))
+    [problem] = problems_of(shape.build, np.array([[30.5, 0.5, 1.0]]))
+    assert problem.startswith("column 'age' is stored as int64 and cannot hold 30.5; declare it integer = true")
+
+
+CELLS = st.sampled_from([0.0, 1.0, -1.0, 0.5, -0.5, np.inf, -np.inf, np.nan, 2.0**60])
+
+
+@given(st.lists(CELLS, min_size=1, max_size=12), *(st.booleans() for _ in range(3)))
+def test_cellsare_sound_where_none_is_suspect(cells: list[float], numeric: bool, integer: bool, missing: bool) -> None:
+    kind, levels = ("numeric", ()) if numeric else ("ordinal", (1, 2))
+    schema = Schema((Feature(name="x", kind=kind, levels=levels, integer=integer and numeric, missing=missing),))
+    column = np.array(cells)[:, None]
+    sound = are_sound.plain(column, schema.numeric, schema.integer, schema.missing)
+    assert sound == are_sound(column, schema.numeric, schema.integer, schema.missing)
+    assert sound == (not suspects(schema, column).any())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pandas as pd
@@ -49,6 +49,35 @@ def test_a_frame_that_is_written_to_is_not_the_one_that_is_given_next(explainer,
             first[name].array[:] = first[name].array[0]
         pd.testing.assert_frame_equal(ask(), expected)
     pd.testing.assert_frame_equal(rows, kept)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_rows_that_are_written_to_afterwards_change_nothing_that_was_found(explainer, german, rows):
+    given = german.test[:rows].drop(columns=german.target)
+    kept, found = given.copy(deep=True), explainer.explain(given, 3)
+    expected, features = explainer.explain(kept, 3).to_frame(), found.features()
+    pd.testing.assert_frame_equal(given, kept)
+    for name in given.columns:
+        given.loc[given.index[0], name] = german.test[name].iloc[-1]
+    pd.testing.assert_frame_equal(found.to_frame(), expected)
+    pd.testing.assert_frame_equal(found.features(), features)
+    pd.testing.assert_frame_equal(found.frame, kept)
+
+
+def test_a_model_that_writes_to_what_it_is_shown_changes_nothing_that_is_released(explainer, german, model):
+    def spoiling(frame):
+        proba = model.predict_proba(frame)
+        for name in frame.columns:
+            frame.loc[:, name] = frame[name].iloc[0]
+            frame[name].array[:] = frame[name].array[0]
+        return proba
+
+    rows = german.test[:2].drop(columns=german.target)
+    blackbox = replace(explainer.blackbox, answer=spoiling)
+    for twin in (explainer._twin, None):
+        found = replace(explainer, blackbox=blackbox, _twin=twin).explain(rows, 3, tries=200)
+        expected = replace(explainer, _twin=twin).explain(rows, 3, tries=200)
+        pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame())
 
 
 def test_explanations_cannot_be_changed(found):

@@ -28,7 +28,9 @@ def random_goal(seed: int, rows: int = 8) -> tuple[Goal, Probabilities]:
 @given(SEEDS)
 def test_what_is_reached_and_how_near_the_rest_is(seed: int) -> None:
     goal, proba = random_goal(seed)
-    reached, chance, near = goal.reached(proba), goal.chance(proba), goal.nearness(proba)
+    reached, chance, near = goal.judged(proba)
+    assert goal.reached(proba).tolist() == reached.tolist()
+    assert goal.chance(proba).tolist() == chance.tolist()
     for row, answer in enumerate(proba.tolist()):
         good = [p for p, yes in zip(answer, goal.accepted[row], strict=True) if yes]
         bad = [p for p, yes in zip(answer, goal.accepted[row], strict=True) if not yes]
@@ -40,6 +42,19 @@ def test_what_is_reached_and_how_near_the_rest_is(seed: int) -> None:
         else:
             assert reached[row] == (low <= sum(good) <= high)
             assert near[row] == -max(low - sum(good), sum(good) - high, 0.0)
+
+
+@given(SEEDS)
+def test_rows_judged_in_turn_and_at_once_are_judged_alike(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    goal, _ = random_goal(seed)
+    first = rng.random(8)
+    goal = replace(
+        goal, accepted=goal.accepted[:, :2], threshold=rng.choice([None, 0.3, 0.5]), margin=rng.choice([0.0, 0.1])
+    )
+    answers = np.stack([first, 1 - first], axis=1) if rng.random() < 0.5 else np.full((8, 2), 0.5)
+    for told, expected in zip(goal.judged(answers), goal.judged_at_once(answers), strict=True):
+        assert told.tolist() == expected.tolist()
 
 
 @given(SEEDS)
@@ -81,13 +96,13 @@ def test_a_range_counts_whatever_the_model_decides() -> None:
 def test_nearness_grows_towards_the_range_from_both_sides() -> None:
     goal = Goal.of_classes(np.ones(5, dtype=np.int64), 2).within(np.full(5, 0.4), np.full(5, 0.6))
     chance = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
-    near = goal.nearness(np.stack([1 - chance, chance], axis=1))
+    near = goal.judged(np.stack([1 - chance, chance], axis=1))[2]
     assert near == pytest.approx([-0.3, -0.1, 0.0, -0.1, -0.3])
 
 
 def test_whoever_is_within_the_range_is_as_near_as_can_be() -> None:
     goal = Goal.of_classes(np.ones(3, dtype=np.int64), 2).within(np.full(3, 0.4), np.full(3, 0.6))
-    assert goal.nearness(np.array([[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]])).tolist() == [0.0, 0.0, 0.0]
+    assert goal.judged(np.array([[0.6, 0.4], [0.5, 0.5], [0.4, 0.6]]))[2].tolist() == [0.0, 0.0, 0.0]
 
 
 def test_the_chance_of_one_class_is_the_very_number_of_the_model() -> None:

@@ -34,6 +34,7 @@ from l2c.core.streams import Streams
 from l2c.engine.constrain import local_distribution, log_weights
 from l2c.engine.decode import decode_levels
 from l2c.engine.networks import Dense, forward
+from l2c.engine.propose import drawn_at_all, drawn_at_all_at_once
 from l2c.engine.recipe import Recipe
 from l2c.engine.sample import mixed_law
 from laws import log_likelihood
@@ -294,3 +295,17 @@ def test_a_selector_that_is_very_sure_gives_a_law_too():
     np.testing.assert_allclose(np.add.reduceat(law, layout.offsets, axis=1), 1, rtol=1e-12)
     stays = np.take_along_axis(law, question.levels + layout.offsets, axis=1)
     assert (stays[:, [1, 4]] == 1).all()
+
+
+@given(st.integers(0, 10_000))
+def test_features_that_can_only_stay_are_found_in_turn_and_at_once_alike(seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 4, 5)
+    offsets, own = np.cumsum(sizes) - sizes, rng.integers(0, sizes, (6, 5)).astype(np.int16)
+    local = rng.random((6, int(sizes.sum()))) * (rng.random((6, int(sizes.sum()))) < 0.5)
+    selection = rng.random((6, 5))
+    chance = drawn_at_all(local, own, selection, offsets, sizes)
+    assert chance.tolist() == drawn_at_all_at_once(local, own, selection, offsets).tolist()
+    for row, i in product(range(6), range(5)):
+        others = np.delete(local[row, offsets[i] : offsets[i] + sizes[i]], own[row, i])
+        assert chance[row, i] == (selection[row, i] if (others > 0).any() else 0.0)

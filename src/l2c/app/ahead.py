@@ -35,6 +35,9 @@ a call more."""
 SPREAD, SPARE = 6.0, 32
 """Proposals asked ahead beyond a first round, so many times its square root and some more: a second one needs few."""
 
+SURELY = np.eye(2)
+"""The answers of a model that is sure of the first of two classes, and of the second."""
+
 Goals = Callable[[Probabilities], Goal]
 """From the model's answers for the rows as they are, once or several times over, to what they should reach."""
 
@@ -73,7 +76,8 @@ class Remembering:
         words = np.ascontiguousarray(cells).view(np.uint64)
         places, new = (self._from_table if compiles() else self._from_dictionary)(words)
         if len(new):
-            self.answers = np.concatenate([self.answers, self.blackbox.proba(cells[new])])
+            told = self.blackbox.proba(cells if len(new) == len(cells) else cells[new])
+            self.answers = np.concatenate([self.answers, told]) if len(self.answers) else told
         return self.answers[places]
 
     def _from_table(self, words: Words) -> tuple[Int64[np.ndarray, " rows"], Int64[np.ndarray, " new"]]:
@@ -82,9 +86,11 @@ class Remembering:
         if len(self.table) < 2 * (len(known) + len(words)):
             # At most half full, so that a place is found soon; twice that, so that it need not grow again at once.
             self.table = np.full(1 << (4 * (len(known) + len(words))).bit_length(), -1)
-            looked_up(known, known[:0], self.table)
+            if len(known):
+                looked_up(known, known[:0], self.table)
         places, new = looked_up(words, known, self.table)
-        self.known = np.concatenate([known, words[new]]) if len(new) else known
+        if len(new):
+            self.known = np.concatenate([known, words[new]]) if len(known) else words[new]
         return places, new
 
     def _from_dictionary(self, words: Words) -> tuple[Int64[np.ndarray, " rows"], Int64[np.ndarray, " new"]]:
@@ -238,27 +244,27 @@ def ask_ahead(
         either = _certain(np.repeat(np.arange(2), rows))
         asked = first.take(np.tile(everyone, 2)).answered(either, goals(either))
     else:
-        asked = first.answered(guessed, goals(guessed))
+        asked = first if (guessed == none).all() else first.answered(guessed, goals(guessed))
     source, levels, values = proposed(asked)
     proba = model.proba(np.concatenate([first.cells, *values]))[:rows]
     found = first.answered(proba, goals(proba))
     # What is proposed hangs on what is desired, and on nothing else of the model's answer.
-    wrong, meant = found.desired != asked.desired[:rows], everyone
+    wrong = found.desired != asked.desired[:rows]
     if guessed is None:
         meant = everyone + rows * wrong
+        levels = levels[meant]
+        source = replace(
+            source, streams=source.streams.take(meant), local=source.local[meant], selection=source.selection[meant]
+        )
     elif wrong.any():
         source, levels, values = proposed(found)
         model.proba(np.concatenate(values))
-    source = replace(
-        source, question=found, streams=source.streams.take(meant), local=source.local[meant],
-        selection=source.selection[meant],
-    )  # fmt: skip
-    return Ahead(model, proba, found, Drawn(source, levels[meant], model, others))
+    return Ahead(model, proba, found, Drawn(replace(source, question=found), levels, model, others))
 
 
 def _certain(classes: Int64[np.ndarray, " rows"]) -> Probabilities:
     """Return the answers of a model of two classes that is sure of these."""
-    return np.eye(2)[classes]
+    return SURELY[classes]
 
 
 def _guessed(layout: Layout, question: Question, told: Gains | None) -> Probabilities | None:
@@ -277,9 +283,11 @@ def _turned(told: Gains | None, first: Question, asked: Question, times: int) ->
     """Return what was foreseen for rows as it is for the same ones, some times over, that may want the other class."""
     if told is None:
         return None
-    sign = np.where(np.tile(first.desired, times) == asked.desired, 1.0, -1.0)
-    gains, start = told
-    return np.tile(gains, (times, 1)) * sign[:, None], np.tile(start, times) * sign
+    (gains, start), desired = told, first.desired
+    if times > 1:
+        gains, start, desired = np.tile(gains, (times, 1)), np.tile(start, times), np.tile(desired, times)
+    sign = np.where(desired == asked.desired, 1.0, -1.0)
+    return gains * sign[:, None], start * sign
 
 
 def decoded(draws: Draws, rows: np.ndarray, levels: Levels, *, others: bool) -> list[Cells]:

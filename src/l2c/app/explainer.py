@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,13 @@ from l2c.release.withhold import gated
 
 REASON_TRIES = 3000
 """Proposals for a row under a limit that is relaxed to see whether it helps."""
+
+
+class Foreseen(NamedTuple):
+    """What a twin of the model says of the rows, and what they should then reach."""
+
+    proba: Probabilities
+    goal: Goal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,24 +215,23 @@ class Explainer:
             explanations, _ = found(replace(asked, _twin=None))
         return explanations
 
-    def _foreseen(self, people: People, request: Request) -> Probabilities | None:
+    def _foreseen(self, people: People, request: Request) -> Foreseen | None:
         """Return what a twin of the model says of the rows, if nothing hangs on its last digits; None to ask the model.
 
         The model itself is then asked about them in the end, together with what is released.
         """
         if self._twin is None or isinstance(self.blackbox, RangeModel):
             return None
-        readable = people.readable
-        proba = self._twin.of_cells(people.cells[readable])
-        goal, close = request.goal(proba, readable, threshold_of(self.blackbox)), self._twin.close
-        if not np.isnan(goal.low).all():
+        proba = self._twin.of_cells(people.read_cells)
+        goal, close = request.goal(proba, people.readable, threshold_of(self.blackbox)), self._twin.close
+        if goal.ranged:
             return None
         two = proba.shape[1] == 2
         apart = np.abs(proba[:, 1] - proba[:, 0]) if two else np.diff(np.sort(proba, axis=1), axis=1).min(axis=1)
         decided = goal.clear(proba, close)
         if goal.margin:
             decided &= replace(goal, margin=0.0).clear(proba, close)
-        return proba if ((apart >= close) & decided).all() else None
+        return Foreseen(proba, goal) if ((apart >= close) & decided).all() else None
 
     def _whole(
         self,
@@ -234,18 +240,18 @@ class Explainer:
         policy: Policy | None,
         aimed: BlackBox,
         progress: Progress | None,
-        foreseen: Probabilities | None = None,
+        foreseen: Foreseen | None = None,
     ) -> Released:
         """Return the release over all rows, also those that could not be read, before it is judged again."""
         readable = people.readable
-        released = self._released(people.cells[readable], readable, request, policy, progress, foreseen)
+        released = self._released(people.read_cells, readable, request, policy, progress, foreseen)
         if request.privacy.intervals:
             conditions = request.conditions(self.schema, readable)
             released = replace(released, share_valid=share_valid(released, (aimed, *self._also), conditions))
         return with_unreadable(released, readable, people.sentences, len(people.cells))
 
     def _confirmed(
-        self, found: Explanations, people: People, policy: Policy | None, foreseen: Probabilities | None
+        self, found: Explanations, people: People, policy: Policy | None, foreseen: Foreseen | None
     ) -> tuple[Explanations, bool]:
         """Return what the model, asked about the very frame that is released, does not take back.
 
@@ -253,14 +259,16 @@ class Explainer:
         on such a frame is not asked again.
         """
         judges, readable = Judges(self.blackbox, self._also), people.readable
-        rows, cells = readable if foreseen is not None else readable[:0], people.cells[readable]
+        rows, cells = readable if foreseen is not None else readable[:0], people.read_cells
         known = self._twin is None and judges.were_shown(people.features, people.shape, found.mark.shape, cells)
         if not len(rows) and (known or not len(found)):
             return found, False
         shown = Shown(people.features, people.shape, found.released, rows)
         released, proba = judges.confirmed(found.released, shown, found.mark.shape)
         taken_back = any(TAKEN_BACK in outcome.sentence for outcome in released.outcomes)
-        misled = self._twin is not None and (taken_back or not (foreseen is None or self._twin.agrees(foreseen, proba)))
+        misled = self._twin is not None and (
+            taken_back or not (foreseen is None or self._twin.agrees(foreseen.proba, proba))
+        )
         built = (found.released, shown, len(rows)) if shown.are_built else None
         released = released if policy is None else gated(policy, released)
         return replace(found, released=released, _built=built), misled
@@ -387,7 +395,7 @@ class Explainer:
         request: Request,
         policy: Policy | None,
         progress: Progress | None,
-        foreseen: Probabilities | None = None,
+        foreseen: Foreseen | None = None,
     ) -> Released:
         clock = _clock(request.seconds)
         # As many at first as it takes by what was seen when fitting: each further round is a call of the model.
@@ -397,10 +405,13 @@ class Explainer:
         if ahead is not None:
             proba, question, goal = ahead.proba, ahead.question, ahead.question.goal
         else:
-            proba = answers(self.blackbox, cells) if foreseen is None else foreseen
-            if foreseen is None and self._twin is not None and not self._twin.agrees(self._twin.of_cells(cells), proba):
-                return replace(self, _twin=None)._released(cells, readable, request, policy, progress)
-            goal = request.goal(proba, readable, threshold_of(self.blackbox))
+            if foreseen is not None:
+                proba, goal = foreseen
+            else:
+                proba = answers(self.blackbox, cells)
+                if self._twin is not None and not self._twin.agrees(self._twin.of_cells(cells), proba):
+                    return replace(self, _twin=None)._released(cells, readable, request, policy, progress)
+                goal = request.goal(proba, readable, threshold_of(self.blackbox))
             question = self._question(cells, proba, goal, self.schema, request.limits(readable))
         # A solver settles some rows of a batch, and an interval release may not depend on the batch.
         sight = None if request.privacy.intervals else lambda: self._view(cells)

@@ -77,11 +77,15 @@ class Shown:
     def columns_from(self, first: int) -> dict[str, Any]:
         """Return the columns without the first rows, for somebody else to keep."""
         kind = KINDS[self.shape.kind]
-        return {name: frames.unshared(kind, column[first:]) for name, column in self.columns.items()}
+        return {name: kind.behind(column, first) for name, column in self.columns.items()}
 
     def frame_for(self, shape: FrameShape) -> Any:
-        """Return the frame with its columns in the order of the model's: it may tell them apart by their place."""
-        return KINDS[self.shape.kind].frame({name: self.columns[name] for name, _ in shape.columns})
+        """Return the frame with its columns in the order of the model's: it may tell them apart by their place.
+
+        A model may write to what it is shown: that is not what is released.
+        """
+        columns = self.columns_from(0)
+        return KINDS[self.shape.kind].frame({name: columns[name] for name, _ in shape.columns})
 
     def held(self) -> Cells:
         """Return the cells as the frame holds them."""

@@ -47,6 +47,11 @@ class People:
         """The positions of the rows that could be read."""
         return np.flatnonzero(~self.bad_rows)
 
+    @cached_property
+    def read_cells(self) -> Cells:
+        """The rows that could be read."""
+        return self.cells[self.readable] if self.bad_rows.any() else self.cells
+
     @classmethod
     def read(cls, frame: Any, schema: Schema, expected: FrameShape | None = None) -> People:
         """Return the rows of a frame as they are; where it has the expected shape, that is theirs."""

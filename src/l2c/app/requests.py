@@ -272,15 +272,20 @@ def _wish(given: Any, classes: tuple[Label, ...], schema: Schema, problems: list
     problems += wrong
     if asked.get("lock") in ((), []):
         del asked["lock"]
-    limits = NO_LIMITS
+    limits = _limits(asked, schema, problems) if asked else NO_LIMITS
+    return Wish(wanted, None if proba is None or wrong else tuple(proba), limits)
+
+
+def _limits(asked: Mapping[str, Any], schema: Schema, problems: list[str]) -> Limits:
+    """Return the limits that are asked for; what is wrong with them is added to `problems`."""
     try:
-        limits = Limits.from_dict(asked) if asked else NO_LIMITS
-        unfit = list(limits.problems(schema.features))
-        problems += unfit
-        limits = limits if unfit else limits.split(schema.features)
+        limits = Limits.from_dict(asked)
     except InputError as error:
         problems += error.problems
-    return Wish(wanted, None if proba is None or wrong else tuple(proba), limits)
+        return NO_LIMITS
+    unfit = list(limits.problems(schema.features))
+    problems += unfit
+    return limits if unfit else limits.split(schema.features)
 
 
 def _plain(given: Any) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.types import Mask, Probabilities
 
 ROUNDING = 1e-9
@@ -72,14 +73,36 @@ class Goal:
         >>> goal.within(np.array([0.6, 0.4]), np.array([0.65, 0.6])).reached(np.array([[0.3, 0.7], [0.5, 0.5]]))
         array([False,  True])
         """
-        lead = self.lead(proba)
+        return self.judged(proba)[0]
+
+    @property
+    def ranged(self) -> bool:
+        """Whether a range of probability counts for some row."""
+        return not np.isnan(self.low).all()
+
+    def judged(self, proba: Probabilities) -> tuple[Mask, Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
+        """Return which rows are where they should be, how probable the accepted classes are, and how near the rows are.
+
+        Nearness is for comparison within a row: more is nearer.
+        """
+        if compiles() and self.accepted.shape == proba.shape and proba.shape[1] == 2:
+            middle = np.nan if self.threshold is None else self.threshold
+            return judged_of_two(self.accepted, self.low, self.high, middle, self.margin, np.ascontiguousarray(proba))
+        return self.judged_at_once(proba)
+
+    def judged_at_once(
+        self, proba: Probabilities
+    ) -> tuple[Mask, Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
+        """Return what `judged` returns, all rows at once."""
+        chance, lead = self.chance(proba), self.lead(proba)
         decided = np.asarray(lead >= 2 * self.margin - ROUNDING if self.margin else lead > 0)
-        ranged = ~np.isnan(self.low)
-        if not ranged.any():
-            return decided
-        chance = self.chance(proba)
+        if not self.ranged:
+            return decided, chance, chance
+        free = np.isnan(self.low)
         with np.errstate(invalid="ignore"):
-            return np.where(ranged, (chance >= self.low) & (chance <= self.high), decided)
+            reached = np.where(free, decided, (chance >= self.low) & (chance <= self.high))
+        outside = np.fmax(np.fmax(self.low - chance, chance - self.high), 0.0)
+        return reached, chance, np.where(free, chance, -outside)
 
     def clear(self, proba: Probabilities, by: float) -> Mask:
         """Return which decisions are clear: at least so far from where they would be another."""
@@ -108,10 +131,30 @@ class Goal:
             return lead
         return np.where(first == second, np.where(first, np.inf, -np.inf), lead)
 
-    def nearness(self, proba: Probabilities) -> Float64[np.ndarray, " rows"]:
-        """Return how near each row is to its goal, for comparison within a row: more is nearer."""
-        chance = self.chance(proba)
-        if np.isnan(self.low).all():
-            return chance
-        outside = np.fmax(np.fmax(self.low - chance, chance - self.high), 0.0)
-        return np.where(np.isnan(self.low), chance, -outside)
+
+@Compiled
+def judged_of_two(
+    accepted: Bool[np.ndarray, "rows 2"],
+    low: Float64[np.ndarray, " rows"],
+    high: Float64[np.ndarray, " rows"],
+    threshold: float,
+    margin: float,
+    proba: Probabilities,
+) -> tuple[Mask, Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
+    """Return what `Goal.judged` returns of a model of two classes, whose threshold is NaN where it has none."""
+    rows = len(proba)
+    reached, chance, near = np.empty(rows, np.bool_), np.empty(rows), np.empty(rows)
+    for row in range(rows):
+        first, second, ahead = accepted[row, 0], accepted[row, 1], proba[row, 1]
+        above = ahead - proba[row, 0] if np.isnan(threshold) else 2 * (ahead - threshold)
+        if first == second:
+            lead, share = (np.inf, proba[row, 0] + ahead) if first else (-np.inf, 0.0)
+        else:
+            lead, share = (above, ahead) if second else (-above, proba[row, 0])
+        if np.isnan(low[row]):
+            reached[row], near[row] = lead >= 2 * margin - ROUNDING if margin else lead > 0, share
+        else:
+            reached[row] = low[row] <= share <= high[row]
+            near[row] = -max(low[row] - share, share - high[row], 0.0)
+        chance[row] = share
+    return reached, chance, near

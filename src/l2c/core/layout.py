@@ -80,6 +80,8 @@ class Layout:
     numeric: Bool[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
     low: Float64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
     high: Float64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+    bounded: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    """The numbers that are proposed within a range."""
     """The range in which each number is proposed; infinite where it has no end."""
     ways: Int64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
     """What each feature may do, as one of `WAYS`."""
@@ -96,6 +98,8 @@ class Layout:
         """Work out what every call would ask for again."""
         features, sizes = self.schema.features, np.array([axis.size for axis in self.axes], dtype=np.int64)
         numeric = np.array([feature.numeric for feature in features], dtype=bool)
+        low = np.array([-np.inf if one.low is None else one.low for one in features], dtype=np.float64)
+        high = np.array([np.inf if one.high is None else one.high for one in features], dtype=np.float64)
         worked_out = {
             "sizes": sizes,
             "known": np.array([axis.known for axis in self.axes], dtype=np.int64),
@@ -103,8 +107,9 @@ class Layout:
             "width": int(sizes.sum()),
             "owner": np.repeat(np.arange(len(self.axes)), sizes),
             "numeric": numeric,
-            "low": np.array([-np.inf if one.low is None else one.low for one in features], dtype=np.float64),
-            "high": np.array([np.inf if one.high is None else one.high for one in features], dtype=np.float64),
+            "low": low,
+            "high": high,
+            "bounded": tuple(np.flatnonzero(numeric & (np.isfinite(low) | np.isfinite(high))).tolist()),
             "ways": np.array([WAYS[feature.moves] for feature in features], dtype=np.int64),
             "priced": any(
                 feature.cost != 1 or feature.cost_up or feature.cost_down or feature.level_costs

@@ -74,7 +74,7 @@ class Limits:
             raise InputError(problems)
 
     def __bool__(self) -> bool:
-        return self != NO_LIMITS
+        return self is not NO_LIMITS and self != NO_LIMITS
 
     def problems(self, features: Sequence[Feature]) -> Iterator[str]:
         """Yield what does not fit these features, a sentence each."""

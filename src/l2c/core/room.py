@@ -139,10 +139,10 @@ def room_for(
     """
     everyone = np.ones(len(cells), dtype=bool)
     all_limits = [(limit, rows) for limit, rows in ((layout.schema.limits, everyone), *limits) if limit]
-    plot, wrong_way = _laid_out(layout, cells, levels)
+    plot, wrong_way = _laid_out(layout, cells, levels, limited=bool(all_limits))
     for limit, rows in all_limits:
         _restrict(plot, limit, rows)
-    bounded = plot.bounded
+    bounded = plot.bounded if all_limits else layout.bounded
     values, others = (_values(plot, decode, bounded, other=other) for other in (False, True))
     _drop_unreachable(plot, bounded, values)
     for limit, rows in all_limits:
@@ -164,9 +164,14 @@ def room_for(
     return Room(plot.open, backwards, values, others, prices, changes, spend, split.several)
 
 
-def _laid_out(layout: Layout, cells: Cells, levels: Levels) -> tuple[_Plot, Allowed]:
-    """Return what the features allow whatever their direction, and which levels lie in the wrong one."""
-    low, high = (np.repeat(bound[None, :], len(levels), axis=0) for bound in (layout.low, layout.high))
+def _laid_out(layout: Layout, cells: Cells, levels: Levels, *, limited: bool) -> tuple[_Plot, Allowed]:
+    """Return what the features allow whatever their direction, and which levels lie in the wrong one.
+
+    Where rows may be limited each by itself, each has permitted ranges of its own.
+    """
+    low, high = layout.low[None, :], layout.high[None, :]
+    if limited:
+        low, high = (np.repeat(bound, len(levels), axis=0) for bound in (low, high))
     lay_open = _opened if compiles() else _opened_at_once
     proposable, wrong_way = lay_open(levels, layout.ways, layout.known, layout.offsets, layout.sizes)
     return _Plot(layout, cells, levels, proposable, low, high), wrong_way

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
@@ -133,6 +133,10 @@ class Schema:
 
     def __contains__(self, name: object) -> bool:
         return name in self._places
+
+    def declares(self, names: Set[object]) -> bool:
+        """Return whether these are the names of all features, and of nothing else."""
+        return self._places.keys() == names
 
     def index(self, name: str) -> int:
         """Return the position of a feature, or raise with the nearest known name."""

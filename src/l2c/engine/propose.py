@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
-from l2c.core.compiled import compiles
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.layout import Layout
 from l2c.core.method import Dependences, Marginals, Question, Source
 from l2c.core.rules import Bond, bonds
@@ -292,9 +292,10 @@ class Draws:
     def _chance(self, rows: np.ndarray) -> Float64[np.ndarray, "rows features"]:
         """Return how likely each feature is to be drawn; what can only stay as it is need not be."""
         layout = self.method.layout
-        elsewhere = self.local[rows] > 0
-        elsewhere[np.arange(len(rows))[:, None], self.question.levels[rows] + layout.offsets] = False
-        return np.where(np.logical_or.reduceat(elsewhere, layout.offsets, axis=1), self.selection[rows], 0.0)
+        local, own, selection = self.local[rows], self.question.levels[rows], self.selection[rows]
+        if compiles():
+            return drawn_at_all(local, own, selection, layout.offsets, layout.sizes)
+        return drawn_at_all_at_once(local, own, selection, layout.offsets)
 
     def _dependences(self, law: ReferenceLaw, rows: np.ndarray, each: int | None = None) -> Dependences:
         """Return where draws along a reference law come from, of `each` integers: two for a feature unless told."""
@@ -356,3 +357,33 @@ class Draws:
             return mass
 
         self._follow(tied, lines, line, uniforms, masses)
+
+
+@Compiled
+def drawn_at_all(
+    local: Float64[np.ndarray, "rows width"],
+    own: Levels,
+    selection: Float64[np.ndarray, "rows features"],
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> Float64[np.ndarray, "rows features"]:
+    """Return π where a feature may be elsewhere than it is, and 0 where it may not."""
+    chance = np.zeros(selection.shape)
+    for row in range(len(local)):
+        for i in range(len(offsets)):
+            for level in range(sizes[i]):
+                if level != own[row, i] and local[row, offsets[i] + level] > 0:
+                    chance[row, i] = selection[row, i]
+    return chance
+
+
+def drawn_at_all_at_once(
+    local: Float64[np.ndarray, "rows width"],
+    own: Levels,
+    selection: Float64[np.ndarray, "rows features"],
+    offsets: Int64[np.ndarray, " features"],
+) -> Float64[np.ndarray, "rows features"]:
+    """Return what `drawn_at_all` returns, all rows at once."""
+    elsewhere = local > 0
+    np.put_along_axis(elsewhere, own + offsets, False, axis=1)
+    return np.where(np.logical_or.reduceat(elsewhere, offsets, axis=1), selection, 0.0)

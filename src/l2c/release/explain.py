@@ -170,16 +170,17 @@ def look(
         they are not kept then. Under a policy they are all needed in the end.
     """
     rows = len(question)
-    if also or not np.isnan(question.goal.low).all():
+    if also or question.goal.ranged:
         twin = None
     if also:
         question = replace(question, already=_already_under_all(question, also))
     searches: list[Search] = []
     ended: list[Ended] = []
     step = max(1, (search.BLOCK if twin is None else search.NEAR) // pool)
+    each = np.full(rows, enough)
     for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
         chunk = question if rows <= step else question.take(np.arange(start, min(rows, start + step)))
-        wanted = np.broadcast_to(enough, rows)[start : start + step]
+        wanted = each[start : start + step]
         looking = Search(
             layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also, twin, banned, policy
         )
@@ -246,9 +247,11 @@ def _outcomes(search: Search, asked: int) -> list[Outcome]:
     """Return how each row ended."""
     judged, valid = search.judged.tolist(), search.valid.tolist()
     ended = list(map(_found, repeat(asked), judged, valid))
-    short = search.question.already | search.proven | (search.valid < asked)
+    short = np.flatnonzero(search.question.already | search.proven | (search.valid < asked))
+    if not len(short):
+        return ended
     late, exhausted = search.out_of_time & (search.drawn < search.budget.tries), search.exhausted
-    for row in np.flatnonzero(short).tolist():
+    for row in short.tolist():
         aim = DECIDED if np.isnan(search.question.goal.low[row]) else RANGED
         if search.question.already[row]:
             ended[row] = ALREADY

@@ -152,9 +152,7 @@ class Pooled:
     @classmethod
     def of(cls, question: Question, layout: Layout, kept: Kept, selection: Selection) -> Pooled:
         """Return the pools of all rows of a question."""
-        counts = np.bincount(kept.row, minlength=len(question))
-        place, start = np.arange(max(counts.max(initial=0), 1)), np.cumsum(counts) - counts
-        position = np.where(place < counts[:, None], start[:, None] + place, -1)
+        position = _positions(np.bincount(kept.row, minlength=len(question)))
         own, row, cost = question.levels, kept.row, None
         if selection.cost:
             cost = total_costs(layout, question.cells[row], known(kept.cells), own[row], kept.levels)
@@ -169,5 +167,13 @@ class Pooled:
 
     def picked(self, order: Int64[np.ndarray, "rows size"]) -> Kept:
         """Return those at some places of the pools, row by row."""
-        position = np.where(order >= 0, np.take_along_axis(self.position, np.maximum(order, 0), axis=1), -1)
-        return self.kept.take(position[position >= 0])
+        return self.kept.take(self.position[np.arange(len(order))[:, None], order][order >= 0])
+
+
+def _positions(counts: Int64[np.ndarray, " rows"]) -> Int64[np.ndarray, "rows pool"]:
+    """Return where the candidates of each row stand among all, given how many it has; −1 behind the last of a row."""
+    size = int(counts.max(initial=0))
+    if size and (counts == size).all():
+        return np.arange(len(counts) * size).reshape(-1, size)
+    place, start = np.arange(max(size, 1)), np.cumsum(counts) - counts
+    return np.where(place < counts[:, None], start[:, None] + place, -1)

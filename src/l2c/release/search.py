@@ -31,7 +31,7 @@ from l2c.release.kept import Kept, Pooled, joined
 from l2c.release.obey import fits, obeys, obeys_rules
 from l2c.release.policy import Policy
 from l2c.release.ranking import ranks
-from l2c.release.refine import HARD_ROUND, TIGHT_ROUND, is_hard, refined
+from l2c.release.refine import HARD_ROUND, TIGHT_AFTER, TIGHT_ROUND, is_hard, refined
 from l2c.release.select import Selection, choose
 from l2c.release.sift import Sieve
 from l2c.release.walk import Axes, Counts, Findings, Given, Grounds, Memory, Need, next_round, walked
@@ -207,7 +207,8 @@ class Search:
     def next_draws(self, rows: np.ndarray) -> Int64[np.ndarray, " rows"]:
         """Return how many more each row should draw, from its own success so far."""
         drawn, held, most = self.drawn[rows], self.held[rows], self.most_draws[rows]
-        more = next_round.plain(drawn, held, self.pool, self.budget.acceptance, most).astype(np.int64)
+        how_many = next_round if compiles() else next_round.plain
+        more = how_many(drawn, held, self.pool, self.budget.acceptance, most).astype(np.int64)
         # A tight row's law is refined often at first, then ever less: each round is a call of the model.
         tight_round = np.maximum(TIGHT_ROUND, self.drawn[rows] // 2)
         at_most = np.where(self.tight[rows], tight_round, HARD_ROUND)
@@ -291,12 +292,14 @@ class Search:
 
     def advance(self, rows: np.ndarray, counts: Int64[np.ndarray, " rows"]) -> None:
         """Draw, filter and judge for some rows, and keep what is good."""
-        levels = self._proposed(rows, int(counts.max()))
-        within = np.arange(levels.shape[1])[None, :] < counts[:, None]
-        row = np.repeat(rows, counts)
-        levels = levels[within]
+        count = int(counts.max())
+        levels = self._proposed(rows, count)
+        if (counts == count).all():
+            levels = levels.reshape(-1, levels.shape[2])
+        else:
+            levels = levels[np.arange(count)[None, :] < counts[:, None]]
         self.drawn[rows] += counts
-        self._consider(row, levels)
+        self._consider(np.repeat(rows, counts), levels)
 
     def _consider(self, row: Int64[np.ndarray, " n"], levels: Levels) -> None:
         """Judge what is new and obeys; rows stand together."""
@@ -373,6 +376,8 @@ class Search:
 
     def _proposed(self, rows: np.ndarray, count: int) -> Levels:
         """Return the next draws of some rows: from what was learned, or from a hard row's own law."""
+        if not self.hard[rows].any():
+            return self.proposer.propose(self.start + rows, self.drawn[rows], count)
         easy, hard = np.flatnonzero(~self.hard[rows]), np.flatnonzero(self.hard[rows])
         levels = np.empty((len(rows), count, len(self.layout.axes)), dtype=np.int16)
         if len(easy):
@@ -385,6 +390,9 @@ class Search:
 
     def _single_out(self, pending: np.ndarray) -> None:
         """Give the rows that prove hard a law of their own to begin with."""
+        pending = pending[self.drawn[pending] >= TIGHT_AFTER]  # no row is called hard before
+        if not len(pending):
+            return
         new = pending[is_hard(self.valid[pending], self.drawn[pending], self.tight[pending]) & ~self.hard[pending]]
         if len(new):
             if not len(self.laws):
@@ -464,7 +472,7 @@ class Search:
             answers = [box.proba(values) for box in (self.blackbox, *self.also)]
         reached, chance, near = judged_by_all(goal, answers)
         self.judged += np.bincount(row, minlength=len(self.judged))
-        starts = np.flatnonzero(np.diff(row, prepend=-1))
+        starts = np.append(0, np.flatnonzero(row[1:] != row[:-1]) + 1)
         self.best[row[starts]] = np.maximum(self.best[row[starts]], np.maximum.reduceat(chance, starts))
         return reached, chance, near, decide(answers[0], goal.threshold)
 
@@ -569,9 +577,9 @@ def judged_by_all(
     >>> reached.tolist(), chance.tolist()
     ([True, False], [0.7, 0.1])
     """
-    told = [(goal.reached(proba), goal.chance(proba), goal.nearness(proba)) for proba in answers]
-    reached, chance, near = told[0]
-    for others in told[1:]:
+    first, *rest = map(goal.judged, answers)
+    reached, chance, near = first
+    for others in rest:
         reached, chance, near = reached & others[0], np.minimum(chance, others[1]), np.minimum(near, others[2])
     return reached, chance, near
 

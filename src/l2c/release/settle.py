@@ -49,8 +49,11 @@ def open_rows(search: Search) -> np.ndarray:
     """Return the rows that found none, though the model's decision alone counts and not everything was tried."""
     if search.question.goal.threshold is not None:
         return np.empty(0, dtype=np.int64)  # a view of the model knows only the likeliest class
+    without = search.valid == 0
+    if not without.any():
+        return np.empty(0, dtype=np.int64)
     decided = np.isnan(search.question.goal.low) & (search.question.goal.accepted.sum(axis=1) == 1)
-    return np.flatnonzero(decided & (search.valid == 0) & ~search.exhausted & ~search.question.already)
+    return np.flatnonzero(decided & without & ~search.exhausted & ~search.question.already)
 
 
 def _impossible(verdicts: list[Verdict]) -> bool:

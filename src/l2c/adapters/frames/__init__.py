@@ -19,7 +19,6 @@ from l2c.adapters.frames.rebuilding import (
     index_of,
     rebuild,
     rebuilt_columns,
-    unshared,
 )
 from l2c.adapters.frames.shape import FrameShape, shape_of
 from l2c.adapters.frames.summary import summary_of
@@ -47,6 +46,5 @@ __all__ = [
     "shape_of",
     "strict",
     "summary_of",
-    "unshared",
     "write_file",
 ]

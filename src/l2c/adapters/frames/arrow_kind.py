@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from l2c.adapters.frames.columnwise import Columnwise
+from l2c.adapters.frames.columnwise import Columnwise, owned
 from l2c.adapters.frames.stored import (
     Dtype,
     Positions,
@@ -49,4 +49,4 @@ class ArrowKind(Columnwise):
         return behind.take(pa.array(index))
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
-        return pa.table(dict(columns))
+        return pa.table(owned(columns))

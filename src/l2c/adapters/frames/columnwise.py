@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,8 +46,16 @@ class Columnwise(ABC):
     def gather_joined(self, joined: Any, index: Int64[np.ndarray, "columns rows"]) -> list[Any]:
         return [self.gather(column, None, places) for column, places in zip(joined, index, strict=True)]
 
+    def behind(self, column: Any, first: int) -> Any:
+        return column[first:]
+
     def coded(self, values: tuple[Label, ...], index: Positions) -> Any:
         return [values[place] for place in index.tolist()]
 
     def labels(self, frame: Any) -> list[Any] | None:  # noqa: ARG002  # rows have no labels
         return None
+
+
+def owned(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return columns with copies of those that are plain arrays, which the library might not take itself."""
+    return {name: column.copy() if isinstance(column, np.ndarray) else column for name, column in columns.items()}

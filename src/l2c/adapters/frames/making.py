@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Float64, Int64
 
 from l2c.adapters.frames.stored import Dtype, FrameKind, Numbers, is_text
 from l2c.core.compiled import Compiled, compiles
@@ -50,7 +50,7 @@ def make(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any
     return kind.gather(levels, None, np.where(np.isnan(cells), len(feature.levels), cells).astype(np.int64))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Making:
     """How cells become native columns, as far as it does not hang on the cells.
 
@@ -58,6 +58,8 @@ class Making:
     ----------
     kind, schema
         The library of the columns, and the features that they are of.
+    plain
+        The numbers that are kept as plain arrays, those of a type together.
     one_by_one
         The columns that are made each by itself: their names, types and places in the schema.
     levelled
@@ -68,10 +70,16 @@ class Making:
 
     kind: FrameKind
     schema: Schema
+    plain: tuple[tuple[np.dtype[Any], tuple[_Placed, ...]], ...]
     one_by_one: tuple[_Placed, ...]
     levelled: tuple[_Placed, ...]
     levels: Any
     lacking: tuple[_Placed, ...]
+
+    @cached_property
+    def features(self) -> Int64[np.ndarray, " levelled"]:
+        """The places of the features whose columns are gathered from their levels."""
+        return np.array([place for _, _, place in self.levelled], dtype=np.int64)
 
     @classmethod
     def of(cls, kind: FrameKind, columns: Sequence[tuple[str, Dtype]], schema: Schema) -> Making:
@@ -80,18 +88,27 @@ class Making:
         known = {one: _every_level(kind, one[1], schema.features[one[2]]) for one in placed}
         levels = {one: column for one, column in known.items() if column is not None}
         lacking = (one for one, column in levels.items() if len(column) == schema.level_counts[one[2]])
-        rest = (one for one in placed if one not in levels)
-        return cls(kind, schema, tuple(rest), tuple(levels), kind.joined(list(levels.values())), tuple(lacking))
+        types = {one: _array_type(kind, one[1], schema.features[one[2]]) for one in placed if one not in levels}
+        plain = {target: tuple(one for one in types if types[one] == target) for target in types.values() if target}
+        rest = (one for one, target in types.items() if target is None)
+        joined = kind.joined(list(levels.values()))
+        return cls(kind, schema, tuple(plain.items()), tuple(rest), tuple(levels), joined, tuple(lacking))
 
     def columns(self, cells: Cells) -> dict[str, Any]:
         """Return the columns that hold cells, by name; see `make`."""
-        schema, missing = self.schema, [one for one in self.lacking if np.isnan(cells[:, one[2]]).any()]
-        found = {
-            name: make(self.kind, dtype, schema.features[place], cells[:, place])
-            for name, dtype, place in (*missing, *self.one_by_one)
-        }
+        schema = self.schema
+        found: dict[str, Any] = {}
+        alone = [one for one in self.lacking if np.isnan(cells[:, one[2]]).any()]
+        for target, numbers in self.plain:
+            held = _held(cells.T[[place for _, _, place in numbers]], target)
+            if held is None:
+                alone.extend(numbers)
+            else:
+                found |= {name: line for (name, _, _), line in zip(numbers, held, strict=True)}
+        for name, dtype, place in (*alone, *self.one_by_one):
+            found[name] = make(self.kind, dtype, schema.features[place], cells[:, place])
         if self.levelled:
-            places = level_places(schema, cells)[[place for _, _, place in self.levelled]]
+            places = level_places(schema, cells)[self.features]
             gathered = self.kind.gather_joined(self.levels, places)
             found |= {name: column for (name, _, _), column in zip(self.levelled, gathered, strict=True)}
         return found
@@ -151,9 +168,18 @@ def _level_column(
 
 def _array(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> np.ndarray | None:
     """Return numbers as a plain array, or None where that is not what the column is, or they do not fit in."""
+    target = _array_type(kind, dtype, feature)
+    return None if target is None else _held(cells, target)
+
+
+def _array_type(kind: FrameKind, dtype: Dtype, feature: Feature) -> np.dtype[Any] | None:
+    """Return the type of a plain array that holds whatever it can of a number; None of any other column."""
     target = kind.array_type(dtype) if feature.numeric else None
-    if target is None or (target.kind == "f" and target.itemsize < 8):
-        return None
+    return None if target is None or (target.kind == "f" and target.itemsize < 8) else target
+
+
+def _held(cells: Float64[np.ndarray, "*any"], target: np.dtype[Any]) -> np.ndarray | None:
+    """Return numbers as an array of a type, or None where they do not fit in."""
     if target.kind == "f":
         return cells.astype(target)
     with np.errstate(invalid="ignore"):

@@ -24,8 +24,9 @@ class Opened:
 
     def named(self) -> dict[str, Any]:
         """Return the columns that have a name of their own, by it."""
-        own = set(unique_names(self.names))
-        return {name: column for name, column in zip(self.names, self.columns, strict=True) if name in own}
+        columns = dict(zip(self.names, self.columns, strict=True))
+        own = columns if len(columns) == len(self.names) else set(unique_names(self.names))
+        return {name: column for name, column in columns.items() if isinstance(name, str) and name in own}
 
 
 def opened(frame: Any) -> Opened:

@@ -24,6 +24,12 @@ from l2c.adapters.frames.stored import (
     whole,
 )
 
+FROM_BLOCKS: Any = getattr(getattr(pd.api, "internals", None), "create_dataframe_from_blocks", None)
+"""From columns as pandas keeps them to a frame; before pandas 3 there is none."""
+
+STORED = (pd.api.extensions.ExtensionArray, np.ndarray)
+"""What pandas keeps a column as."""
+
 FEW = 4096
 """Rows up to which all columns of texts are gathered at once."""
 
@@ -128,28 +134,38 @@ class PandasKind:
         columns, rows = joined.columns, index.shape[1]
         if not joined.texts or rows > FEW:
             return [self.gather(column, None, places) for column, places in zip(columns, index, strict=True)]
-        taken = joined.array.take(pa.array((index[joined.texts] + joined.starts).ravel()))
-        starts = {place: start * rows for start, place in enumerate(joined.texts)}
+        taken = pa.chunked_array([joined.array.take(pa.array((index[joined.texts] + joined.starts).ravel()))])
+        found: list[Any] = [_Texts(columns[place], taken.slice(n * rows, rows)) for n, place in enumerate(joined.texts)]
+        if len(found) == len(columns):
+            return found
+        texts = dict(zip(joined.texts, found, strict=True))
         return [
-            _alike(column, taken.slice(starts[place], rows))
-            if place in starts
-            else self.gather(column, None, index[place])
+            texts[place] if place in texts else self.gather(column, None, index[place])
             for place, column in enumerate(columns)
         ]
+
+    def behind(self, column: Any, first: int) -> Any:
+        if isinstance(column, np.ndarray):
+            return column[first:]  # a frame takes a copy of it
+        if isinstance(column, _Texts):
+            return _Texts(column.like, column.held.slice(first)) if first else column
+        return column[first:].copy()
 
     def coded(self, values: tuple[Any, ...], index: Positions) -> Any:
         # What pandas makes of values of several types, or of none, depends on which of them are there.
         if not len(index) or set(map(type, values)) != {str}:
             return [values[place] for place in index.tolist()]
+        if len(index) <= FEW and (index == index[0]).all():
+            return _Texts(_texts(values).columns[0], _repeated(values[index[0]], len(index)))
         return self.gather_joined(_texts(values), index[None, :])[0]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
-        arrays, at_once = [_stored(column) for column in columns.values()], getattr(pd.DataFrame, "_from_arrays", None)
-        if at_once is None or not arrays or not all(array.dtype.kind in "biufO" for array in arrays):
+        arrays = [_stored(column) for column in columns.values()]
+        blocks = _blocks(arrays) if arrays and FROM_BLOCKS is not None else None
+        if blocks is None:
             return pd.DataFrame(dict(zip(columns, map(_kept, arrays), strict=True)), copy=False)
         # What is stored already need not be looked at again, column by column.
-        index = pd.RangeIndex(len(arrays[0]))
-        return at_once(arrays, _index(tuple(columns)).view(), index, verify_integrity=False)
+        return FROM_BLOCKS(blocks, _positions(len(arrays[0])).view(), _index(tuple(columns)).view())
 
     def labels(self, frame: Any) -> list[Any] | None:
         plain = frame.index.equals(pd.RangeIndex(len(frame)))
@@ -196,13 +212,21 @@ class _Joined:
     starts: Int64[np.ndarray, "texts 1"]
 
 
+@dataclass(slots=True, eq=False)
+class _Texts:
+    """Texts for a column like another one. They are Arrow's, and nobody can write to them: frames may share them."""
+
+    like: Any
+    held: pa.ChunkedArray
+
+
 def _large(column: Any) -> pa.Array:
     """Return a column of texts as the Arrow array that pandas keeps of such."""
     held = whole(pa.array(column))
     return held if held.type == pa.large_string() else held.cast(pa.large_string())
 
 
-def _alike(column: Any, texts: pa.Array) -> Any:
+def _alike(column: Any, texts: pa.Array | pa.ChunkedArray) -> Any:
     """Return a column of other texts of the same type."""
     made = getattr(column, "_from_pyarrow_array", None)
     # What Arrow has just made of such a column need not be looked at again.
@@ -211,7 +235,9 @@ def _alike(column: Any, texts: pa.Array) -> Any:
 
 def _stored(column: Any) -> Any:
     """Return a column as the array that pandas keeps of it."""
-    if isinstance(column, np.ndarray | pd.api.extensions.ExtensionArray):
+    if isinstance(column, _Texts):
+        return _alike(column.like, column.held)
+    if isinstance(column, STORED):
         return column
     if isinstance(column, list) and set(map(type, column)) == {int} and (held := np.array(column)).dtype == np.int64:
         return held
@@ -219,15 +245,47 @@ def _stored(column: Any) -> Any:
     return array.to_numpy() if isinstance(array, pd.arrays.NumpyExtensionArray) else array
 
 
+def _blocks(arrays: Sequence[Any]) -> list[tuple[Any, np.ndarray]] | None:
+    """Return columns as the blocks in which pandas keeps them, with their places: plain arrays of a type together.
+
+    None where pandas may keep one of them otherwise.
+    """
+    blocks: list[tuple[Any, np.ndarray]] = []
+    alike: dict[np.dtype[Any], list[int]] = {}
+    for place, single in enumerate(np.arange(len(arrays))[:, None]):
+        array = arrays[place]
+        if not isinstance(array, np.ndarray):
+            blocks.append((array, single))
+        elif array.dtype.kind in "biufO":
+            alike.setdefault(array.dtype, []).append(place)
+        else:
+            return None
+    for places in alike.values():
+        lines = np.concatenate([arrays[place] for place in places])
+        blocks.append((lines.reshape(len(places), -1), np.array(places)))
+    return blocks
+
+
 def _kept(column: Any) -> Any:
-    """Return a column of which pandas changes nothing: of plain objects it would make texts or numbers."""
-    plain = isinstance(column, np.ndarray) and column.dtype == object
-    return pd.Series(column, dtype=object) if plain else column
+    """Return a column of which pandas changes nothing, a copy of a plain array; of objects it would make texts."""
+    if not isinstance(column, np.ndarray):
+        return column
+    return pd.Series(column, dtype=object, copy=True) if column.dtype == object else column.copy()
 
 
 @lru_cache(maxsize=256)
 def _index(names: tuple[str, ...]) -> pd.Index[Any]:
     return pd.Index(list(names))
+
+
+@lru_cache(maxsize=64)
+def _repeated(text: str, times: int) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.repeat(pa.scalar(text, pa.large_string()), times)])
+
+
+@lru_cache(maxsize=256)
+def _positions(rows: int) -> pd.RangeIndex:
+    return pd.RangeIndex(rows)
 
 
 @lru_cache(maxsize=256)

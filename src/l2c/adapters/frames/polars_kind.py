@@ -10,7 +10,7 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
-from l2c.adapters.frames.columnwise import Columnwise
+from l2c.adapters.frames.columnwise import Columnwise, owned
 from l2c.adapters.frames.stored import Dtype, Positions, plain_type
 from l2c.errors import MissingExtraError
 
@@ -55,7 +55,7 @@ class PolarsKind(Columnwise):
         return column[index] if extra is None else column.clone().append(extra.cast(column.dtype))[index]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
-        return _polars().DataFrame(dict(columns))
+        return _polars().DataFrame(owned(columns))
 
 
 def _native(dtype: Dtype) -> Any:

@@ -21,6 +21,7 @@ from l2c.adapters.frames.columns import (
 )
 from l2c.adapters.frames.opened import opened
 from l2c.adapters.frames.stored import FrameKind, Numbers
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Label, Mask
@@ -34,6 +35,8 @@ SUGGESTIONS = 100
 
 FEW = 16
 """Rows of which each value is looked up, and not each distinct one."""
+
+_MISSING = float("nan")
 
 _UNKNOWN = -1.0
 """The code of a value that is no level, until it is told as a problem."""
@@ -96,20 +99,24 @@ def read(frame: Any, schema: Schema) -> Reading:
     """
     sheet = opened(frame)
     kind, rows = sheet.kind, len(sheet.frame)
-    problems = [*naming_problems(sheet.names), *_matching_problems(sheet.names, schema), *size_problems(sheet.frame)]
+    problems = []
+    if not _is_declared(sheet.names, schema):
+        problems = [*naming_problems(sheet.names), *_matching_problems(sheet.names, schema)]
+    problems += size_problems(sheet.frame)
     columns = {name: column for name, column in sheet.named().items() if name in schema}
-    plain = {name: _plain(kind, schema, name, column) for name, column in columns.items()}
-    found = arrays({name: column for name, column in columns.items() if plain[name] is None}, kind, problems)
+    plain = {name: _plain(kind, schema, name, column, few=rows <= FEW) for name, column in columns.items()}
+    others = {name: column for name, column in columns.items() if plain[name] is None}
+    found = arrays(others, kind, problems)
     problems += [problem for name, array in found.items() for problem in _type_problems(schema[name], array)]
     if problems:
         raise DataError(problems)
     cells = np.empty((rows, len(schema.features)))
-    for i, feature in enumerate(schema.features):
-        if (values := plain[feature.name]) is None:
-            array = found[feature.name]
-            values = numbers(array) if feature.numeric else _codes(schema.level_codes[i], array)
-        cells[:, i] = values
-    suspect = _suspect(schema, cells)
+    for i, name in enumerate(schema.names):
+        values = plain[name]
+        cells[:, i] = _cells(schema, i, found[name]) if values is None else values
+    if compiles() and are_sound(cells, schema.numeric, schema.integer, schema.missing):
+        return Reading(cells, (), np.zeros(len(cells), dtype=bool))
+    suspect = suspects(schema, cells)
     if not suspect.any():
         return Reading(cells, (), np.zeros(len(cells), dtype=bool))
     told = [
@@ -120,13 +127,18 @@ def read(frame: Any, schema: Schema) -> Reading:
     return _reading(cells, sorted(told, key=lambda problem: problem.row))
 
 
-def _plain(kind: FrameKind, schema: Schema, name: str, column: Any) -> Numbers | list[float] | None:
+def _plain(kind: FrameKind, schema: Schema, name: str, column: Any, *, few: bool) -> Numbers | list[float] | None:
     """Return the cells of a column that is known by its type to be numbers, or few texts; None of others."""
     place = schema.index(name)
     if schema.features[place].numeric:
         return kind.numbers(column)
-    texts = kind.texts(column) if len(column) <= FEW else None
+    texts = kind.texts(column) if few else None
     return None if texts is None else _looked_up(schema.level_codes[place], texts)
+
+
+def _cells(schema: Schema, place: int, array: pa.Array) -> Numbers:
+    """Return the cells of a column that is given as Arrow."""
+    return numbers(array) if schema.features[place].numeric else _codes(schema.level_codes[place], array)
 
 
 def strict(reading: Reading) -> Cells:
@@ -144,6 +156,12 @@ def _reading(cells: Cells, problems: Sequence[RowProblem]) -> Reading:
     bad_rows[[problem.row for problem in problems]] = True
     cells[bad_rows] = np.nan
     return Reading(cells, tuple(problems), bad_rows)
+
+
+def _is_declared(names: Sequence[Any], schema: Schema) -> bool:
+    """Return whether names are those of the schema, each once, in any order; the target may be among them."""
+    own = set(names)
+    return len(own) == len(names) and schema.declares(own - {schema.target})
 
 
 def _matching_problems(names: Sequence[Any], schema: Schema) -> Iterator[str]:
@@ -174,7 +192,24 @@ def _parses(value: str | bool) -> bool:
         return False
 
 
-def _suspect(schema: Schema, cells: Cells) -> Mask:
+@Compiled
+def are_sound(cells: Cells, numeric: Mask, integer: Mask, missing: Mask) -> bool:
+    """Return whether all cells can be read."""
+    for row in range(len(cells)):
+        for i in range(cells.shape[1]):
+            value = cells[row, i]
+            if np.isnan(value):
+                sound = missing[i]
+            elif numeric[i]:
+                sound = not np.isinf(value) and (not integer[i] or value == np.trunc(value))
+            else:
+                sound = value != _UNKNOWN
+            if not sound:
+                return False
+    return True
+
+
+def suspects(schema: Schema, cells: Cells) -> Mask:
     """Return which cells cannot be read."""
     gone = np.isnan(cells)
     with np.errstate(invalid="ignore"):
@@ -197,7 +232,8 @@ def _codes(known: Mapping[Label, float], array: pa.Array) -> Numbers:
 
 
 def _looked_up(known: Mapping[Label, float], values: Sequence[Any]) -> list[float]:
-    return [np.nan if is_missing(value) else known.get(value, _UNKNOWN) for value in values]
+    # What is missing is None, or differs from itself.
+    return [_MISSING if value is None or value != value else known.get(value, _UNKNOWN) for value in values]
 
 
 def _level_problems(feature: Feature, array: pa.Array, codes: Numbers) -> Iterator[RowProblem]:

@@ -133,6 +133,8 @@ def holds_what_is_built(frame: Any, own: FrameShape, shape: FrameShape, cells: C
     # Of what is missing there may be two sorts, and a whole number beyond 2^53 is not what its cell says.
     if own.kind != shape.kind or np.isnan(cells).any() or np.abs(cells).max(initial=0.0) > EXACT:
         return False
+    if own is shape and shape.told_by_cells is shape:
+        return True
     types = dict(own.columns)
     return all(types[name] == dtype and _is_plain(frame, name, dtype) for name, dtype in shape.columns)
 
@@ -164,7 +166,7 @@ def decorate(frame: Any, before: Mapping[str, Sequence[Any]], after: Mapping[str
     """
     kind = library_of(frame)
     own = zip(kind.names(frame), kind.columns(frame), strict=True)
-    return decorated(kind, {name: unshared(kind, column) for name, column in own}, before, after)
+    return decorated(kind, {name: kind.behind(column, 0) for name, column in own}, before, after)
 
 
 def decorated(
@@ -174,15 +176,8 @@ def decorated(
 
     It shares nothing with what stands beside them; the columns themselves become its own.
     """
-    first, last = (
-        {_free(name, columns): unshared(kind, values) for name, values in told.items()} for told in (before, after)
-    )
+    first, last = ({_free(name, columns): values for name, values in told.items()} for told in (before, after))
     return kind.frame(first | dict(columns) | last)
-
-
-def unshared(kind: FrameKind, column: Any) -> Any:
-    """Return a column that can be written to without changing this one."""
-    return column.copy() if kind.name == "pandas" or isinstance(column, np.ndarray) else column
 
 
 def _free(name: str, taken: Collection[str]) -> str:

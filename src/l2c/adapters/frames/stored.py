@@ -121,14 +121,20 @@ class FrameKind(Protocol):
         ...
 
     def gather_joined(self, joined: Any, index: Int64[np.ndarray, "columns rows"]) -> list[Any]:
-        """Return the values at some places of each column; there are as many of each."""
+        """Return the values at some places of each column, for `frame`; there are as many of each."""
+        ...
+
+    def behind(self, column: Any, first: int) -> Any:
+        """Return a column without its first rows, for a frame that shares nothing with it."""
         ...
 
     def coded(self, values: tuple[Label, ...], index: Positions) -> Any:
-        """Return a column of some values, each of which stands there as often as its place does."""
+        """Return a column of some values, for `frame`, each of which stands there as often as its place does."""
         ...
 
-    def frame(self, columns: Mapping[str, Any]) -> Any: ...
+    def frame(self, columns: Mapping[str, Any]) -> Any:
+        """Return a frame of columns: native ones become its own, of plain arrays it takes copies."""
+        ...
 
     def labels(self, frame: Any) -> list[Any] | None:
         """Return the row labels where there are any but the positions."""
