@@ -245,7 +245,8 @@ def _toss(hand: Hand, known: Known, stream: Stream, some: int, coins: np.ndarray
         hand.many[i] = many
 
 
-# Places in whole arrays are handed on, and not parts of arrays: each part made would cost as much as its work.
+# Places in whole arrays are handed on, and not parts of arrays: each part made would cost as much as its work. They are
+# unsigned where it matters: a place that might count from the end is tested for it, which takes a third of the time.
 
 
 @Compiled
@@ -257,17 +258,17 @@ def _gather(known: Known, tree: Tree, hand: Hand, some: int, weights: np.ndarray
         i = tree.order[place]
         few, size, wide, p, first = known.few[i], tree.sizes[i], tree.wide[i], tree.parent[i], known.line_at[i]
         for t in range(hand.many[i]):
-            d = which[i, t]
-            line = lines[i, d]
+            d = np.uint64(which[i, t])
+            line = np.int64(lines[i, d])
             if few:
-                if believed[first + line] == row:
+                if believed[np.uint64(first + line)] == row:
                     continue
-                believed[first + line] = row
+                believed[np.uint64(first + line)] = row
             at = known.belief_at[i] + line * size
             for j in range(size):
-                belief[at + j] = weights[row, tree.offsets[i] + j]
+                belief[np.uint64(at + j)] = weights[row, np.uint64(tree.offsets[i] + j)]
             for n in range(tree.ends[i], tree.ends[i + 1]):
-                child = children[n]
+                child = np.uint64(children[np.uint64(n)])
                 said = (1 + lines[child, d]) if chosen[child, d] else 0
                 _take_in(belief, at, size, told, told_at[child] + said * size)
             # What is remembered may serve draws in which the parent is drawn too.
@@ -293,8 +294,8 @@ def _sum_out(
     for k in range(wide):
         total = 0.0
         for j in range(size):
-            total += belief[at + j] * tables[start + k * size + j]
-        told[to + k] = total
+            total += belief[np.uint64(at + j)] * tables[np.uint64(start + k * size + j)]
+        told[np.uint64(to + k)] = total
 
 
 @Compiled
@@ -302,11 +303,11 @@ def _take_in(belief: np.ndarray, at: int, size: int, told: np.ndarray, said: int
     """Multiply what is believed of a feature by what a child says, and keep it from vanishing."""
     top = 0.0
     for k in range(size):
-        belief[at + k] *= told[said + k]
-        top = max(top, belief[at + k])
+        belief[np.uint64(at + k)] *= told[np.uint64(said + k)]
+        top = max(top, belief[np.uint64(at + k)])
     if top < VANISHING:
         for k in range(size):
-            belief[at + k] /= top
+            belief[np.uint64(at + k)] /= top
 
 
 @Compiled
@@ -321,12 +322,12 @@ def _let_fall(known: Known, tree: Tree, hand: Hand, stream: Stream, some: int, r
         given_at, running_at, belief_at = known.given_at[i], known.running_at[i], known.belief_at[i]
         uniform = _uniforms(stream, some, i)
         for t in range(hand.many[i]):
-            d = which[i, t]
+            d = np.uint64(which[i, t])
             line, given = np.int64(lines[i, d]), np.int64(level[p, d]) if p >= 0 else 0
             cell = line * wide + given if few else given
             at = running_at + cell * size
-            if not few or run[given_at + cell] != row:
-                run[given_at + cell] = row
+            if not few or run[np.uint64(given_at + cell)] != row:
+                run[np.uint64(given_at + cell)] = row
                 _run_up(running, at, belief, belief_at + line * size, tables, start + given * size, size)
             level[i, d] = _fallen(running, at, size, uniform[d])
 
@@ -338,15 +339,15 @@ def _run_up(
     """Work out the running sums of a feature's law."""
     total = 0.0
     for j in range(size):
-        total += belief[at + j] * tables[start + j]
-        running[to + j] = total
+        total += belief[np.uint64(at + j)] * tables[np.uint64(start + j)]
+        running[np.uint64(to + j)] = total
 
 
 @Compiled
 def _fallen(running: np.ndarray, at: int, size: int, uniform: Any) -> int:
     """Return the level that a uniform integer falls on."""
-    threshold = uniform * UNIT * running[at + size - 1]
+    threshold = uniform * UNIT * running[np.uint64(at + size - 1)]
     level = 0
     for j in range(size - 1):
-        level += threshold >= running[at + j]
+        level += threshold >= running[np.uint64(at + j)]
     return level
