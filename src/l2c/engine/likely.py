@@ -237,7 +237,7 @@ def _uniforms(stream: Stream, some: int, place: int) -> UInt32[np.ndarray, " dra
     return stream.lower if place % 2 == 0 else stream.upper
 
 
-@Compiled
+@Inlined
 def _toss(hand: Hand, known: Known, stream: Stream, some: int, coins: np.ndarray, own: Levels, row: int) -> None:
     """Settle which of some draws change each feature; to begin with all are as they were, and no patterns known."""
     chosen, which, level, line = hand.chosen, hand.which, hand.level, hand.line
@@ -261,7 +261,7 @@ def _toss(hand: Hand, known: Known, stream: Stream, some: int, coins: np.ndarray
 # unsigned where it matters: a place that might count from the end is tested for it, which takes a third of the time.
 
 
-@Compiled
+@Inlined
 def _gather(known: Known, tree: Tree, hand: Hand, some: int, weights: np.ndarray, row: int) -> None:
     """Work out, from the leaves inwards, what is believed of features and what they tell, where it is not known."""
     chosen, which, lines, told, told_at = hand.chosen, hand.which, hand.line, known.told, known.told_at
@@ -324,7 +324,7 @@ def _take_in(belief: np.ndarray, at: int, size: int, told: np.ndarray, said: int
             belief[np.uint64(at + k)] /= top
 
 
-@Compiled
+@Inlined
 def _let_fall(known: Known, tree: Tree, hand: Hand, stream: Stream, some: int, row: int) -> None:
     """Draw, from the root outwards, each feature's level given its parent's, in the draws that change it."""
     which, lines, level, run, running = hand.which, hand.line, hand.level, known.run, known.running

@@ -140,8 +140,10 @@ class Trunk:
 def _lowered(
     likeness: Float64[np.ndarray, " rows"], lifts: Float64[np.ndarray, " rows"]
 ) -> Float64[np.ndarray, " rows"]:
-    """Return the logarithm of what was lifted so many times."""
-    return np.asarray(np.log(likeness) - lifts * (LIFT * log(2)))
+    """Return the logarithm of what was lifted so many times, in place of it."""
+    logs = np.log(likeness, out=likeness)
+    logs -= np.multiply(lifts, LIFT * log(2), out=lifts)
+    return logs
 
 
 def _take_in(belief: Told, told: Told, lifts: Float64[np.ndarray, " rows"]) -> None:

@@ -73,7 +73,10 @@ class ReferenceLaw:
 
         It is told in standard deviations, and 0 for those above.
         """
-        return np.maximum((self.typical - self.trunk.log_likeness(levels, which)) / self.spread, 0.0)
+        told = self.trunk.log_likeness(levels, which)
+        told = np.subtract(self.typical, told, out=told)
+        told /= self.spread
+        return np.maximum(told, 0.0, out=told)
 
 
 def fit_reference(layout: Layout, levels: Levels) -> ReferenceLaw:
