@@ -189,12 +189,14 @@ def likeness_of(
 ) -> tuple[Float64[np.ndarray, " some"], Float64[np.ndarray, " some"]]:
     """Return how alike some rows and someone drawn from the law are expected to be, lifted, and how many times."""
     likeness, lifts = np.empty(len(which)), np.zeros(len(which))
-    place = np.empty((len(trunk.told_at) - 1, TOGETHER), np.int64)
+    columns = np.empty((levels.shape[1], TOGETHER), np.int16)
+    place = np.empty((len(trunk.told_at) - 1, TOGETHER), np.int32)
     beliefs, top = np.empty((trunk.belief_at[-1], TOGETHER)), np.empty(TOGETHER)
     told = np.empty((max(trunk.sizes.max(), trunk.wide.max()), TOGETHER))
     for start in range(0, len(which), TOGETHER):
         some = min(TOGETHER, len(which) - start)
-        _find_places(place, levels, which, start, some, trunk)
+        _lay_out(columns, levels, which, start, some)
+        _find_places(place, columns, some, trunk)
         for node in range(len(trunk.sizes)):
             first = trunk.branch_at[node]
             _look_up(beliefs, trunk.belief_at[node], trunk.sizes[node], trunk.told, place, first, some)
@@ -214,18 +216,24 @@ def likeness_of(
 
 
 @Compiled
-def _find_places(
-    place: np.ndarray, levels: Levels, which: Int64[np.ndarray, " some"], start: int, some: int, trunk: Flat
-) -> None:
-    """Find out where what each branch tells of some rows stands."""
-    features, strides = trunk.features, trunk.strides
+def _lay_out(columns: np.ndarray, levels: Levels, which: Int64[np.ndarray, " some"], start: int, some: int) -> None:
+    """Write the levels of some rows down feature by feature."""
     for r in range(some):
         row = np.uint64(which[start + r])
-        for branch in range(len(place)):
-            at = trunk.told_at[branch]
-            for n in range(trunk.feature_at[branch], trunk.feature_at[branch + 1]):
-                at += levels[row, np.uint64(features[np.uint64(n)])] * strides[np.uint64(n)]
-            place[branch, r] = at
+        for i in range(len(columns)):
+            columns[i, r] = levels[row, i]
+
+
+@Compiled
+def _find_places(place: np.ndarray, columns: np.ndarray, some: int, trunk: Flat) -> None:
+    """Find out where what each branch tells of some rows stands; 32 bits count more than a memory holds."""
+    for branch in range(len(place)):
+        for r in range(some):
+            place[branch, r] = np.int32(trunk.told_at[branch])
+        for n in range(trunk.feature_at[branch], trunk.feature_at[branch + 1]):
+            i, stride = np.uint64(trunk.features[n]), np.int32(trunk.strides[n])
+            for r in range(some):
+                place[branch, r] += np.int32(columns[i, r]) * stride
 
 
 @Compiled
