@@ -20,10 +20,11 @@ from l2c.adapters.models.twins import twin_of
 from l2c.core import layout as layouts_module
 from l2c.core import room, twin
 from l2c.core.compiled import compiles
-from l2c.engine import constrain, foresight, networks, sample
+from l2c.engine import constrain, foresight, likeness, networks, sample
 from l2c.engine.constrain import even_distribution, local_distribution, log_weights
 from l2c.engine.foresight import Summed
 from l2c.engine.networks import forward
+from l2c.engine.reference import ReferenceLaw, fit_reference
 from l2c.engine.sample import mixed_law
 from l2c.release import ranking
 from l2c.release.ranking import ranks
@@ -108,6 +109,34 @@ def test_mixed_laws(layout, seed):
     question = random_question(layout, 5, rng)
     local, selection = rng.random((5, layout.width)), rng.random(question.levels.shape)
     assert_one(every_way(sample, lambda: mixed_law(layout, local, selection, question.levels)))
+
+
+@given(layouts(), SEEDS, st.sampled_from([0, 30, likeness.TABLED]))
+def test_likeness(layout, seed, room):
+    rng = np.random.default_rng(seed)
+    levels, some = layout.levels(random_cells(layout, 20, rng)), rng.integers(0, 20, size=7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(likeness, "TABLED", room)
+        law = fit_reference(layout, levels)
+    found = every_way(likeness, lambda: law.log_likeness(levels))
+    assert_one(found)
+    assert_one([found[0][some], *every_way(likeness, lambda: law.trunk.log_likeness(levels, some))])
+    assert_one(every_way(likeness, lambda: law.log_likeness(levels[:0])))
+
+
+@given(SEEDS, st.sampled_from([1, 2, 5]))
+def test_likeness_that_would_vanish(seed, size):
+    rng, features, rows = np.random.default_rng(seed), 9, likeness.TOGETHER + 5
+    parent = np.array([-1, *(rng.integers(0, i) for i in range(1, features))])
+    tables = tuple(rng.random((size if i else 1, size)) for i in range(features))
+    alike = tuple(10.0 ** -rng.integers(0, 90, size=(size, size)) for _ in range(features))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(likeness, "TABLED", 0)
+        law = ReferenceLaw(np.arange(features), parent, tables, alike, 0.0, 1.0)
+    levels = rng.integers(0, size, size=(rows, features)).astype(np.int16)
+    found = every_way(likeness, lambda: law.log_likeness(levels))
+    assert_one(found)
+    assert np.isfinite(found[0]).all()
 
 
 @given(layouts(), SEEDS)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float64, Int16, Int32, Int64, UInt32
 
-from l2c.core.compiled import Compiled
+from l2c.core.compiled import Compiled, Inlined
 from l2c.core.method import Dependences
 from l2c.core.types import Levels
 from l2c.engine.conditional import VANISHING
@@ -28,6 +28,9 @@ REMEMBERED = 1 << 14
 """Numbers remembered of one feature at the most: so many stay in a processor's cache."""
 
 MOST_BITS = 20
+
+LANES = 32
+"""Loops that vector instructions do go on to a multiple of this, some in vain: what is left over would be slow."""
 
 
 class Tree(NamedTuple):
@@ -62,8 +65,9 @@ class Stream(NamedTuple):
 class Hand(NamedTuple):
     """Draws of one row that are made together: by feature, whether each draws it, which do, how many, and its level.
 
-    `line` is where each draw finds what is believed: its pattern's line, or one of its own. `lower` and `upper` are the
-    halves of the words that were read of a stream, and `last` the place of these.
+    `line` is where each draw finds what is believed: its pattern's line, or one of its own; `cell` is where it finds
+    the law of one feature given its parent's level. `lower` and `upper` are the halves of the words that were read of
+    a stream, and `last` the place of these.
     """
 
     chosen: Bool[np.ndarray, "features draws"]
@@ -71,6 +75,7 @@ class Hand(NamedTuple):
     many: Int64[np.ndarray, " features"]
     level: Int16[np.ndarray, "features draws"]
     line: Int32[np.ndarray, "features draws"]
+    cell: Int32[np.ndarray, " draws"]
     last: Int64[np.ndarray, " one"]
     lower: UInt32[np.ndarray, " draws"]
     upper: UInt32[np.ndarray, " draws"]
@@ -173,8 +178,9 @@ def hand_of(features: int) -> Hand:
     shape = (features, TOGETHER)
     chosen, which, many = np.empty(shape, np.bool_), np.empty(shape, np.int32), np.empty(features, np.int64)
     level, line = np.empty(shape, np.int16), np.empty(shape, np.int32)
+    cell, last = np.empty(TOGETHER, np.int32), np.empty(1, np.int64)
     lower, upper = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.uint32)
-    return Hand(chosen, which, many, level, line, np.empty(1, np.int64), lower, upper)
+    return Hand(chosen, which, many, level, line, cell, last, lower, upper)
 
 
 @Compiled
@@ -215,6 +221,12 @@ def tell_kept(known: Known, tree: Tree, own: Levels, row: int) -> None:
             known.told[known.told_at[i] + k] = tree.tables[tree.starts[i] + k * tree.sizes[i] + own[row, i]]
 
 
+@Inlined
+def _padded(some: int) -> int:
+    """Return how many draws loops go through that vector instructions do."""
+    return min(-(-some // LANES) * LANES, TOGETHER)
+
+
 @Compiled
 def _uniforms(stream: Stream, some: int, place: int) -> UInt32[np.ndarray, " draws"]:
     """Return the uniform integers of 31 bits at a place of some draws: each is half a word."""
@@ -225,19 +237,19 @@ def _uniforms(stream: Stream, some: int, place: int) -> UInt32[np.ndarray, " dra
     return stream.lower if place % 2 == 0 else stream.upper
 
 
-@Compiled
+@Inlined
 def _toss(hand: Hand, known: Known, stream: Stream, some: int, coins: np.ndarray, own: Levels, row: int) -> None:
     """Settle which of some draws change each feature; to begin with all are as they were, and no patterns known."""
     chosen, which, level, line = hand.chosen, hand.which, hand.level, hand.line
     for i in range(len(chosen)):
         coin, few, many = coins[row, i], known.few[i], 0
-        for d in range(some):
+        for d in range(_padded(some)):
             level[i, d] = own[row, i]
             line[i, d] = 0 if few else d
             chosen[i, d] = False
         if coin:
             uniform = _uniforms(stream, some, len(chosen) + i)
-            for d in range(some):
+            for d in range(_padded(some)):
                 chosen[i, d] = uniform[d] < coin
             for d in range(some):
                 which[i, many] = d
@@ -245,10 +257,11 @@ def _toss(hand: Hand, known: Known, stream: Stream, some: int, coins: np.ndarray
         hand.many[i] = many
 
 
-# Places in whole arrays are handed on, and not parts of arrays: each part made would cost as much as its work.
+# Places in whole arrays are handed on, and not parts of arrays: each part made would cost as much as its work. They are
+# unsigned where it matters: a place that might count from the end is tested for it, which takes a third of the time.
 
 
-@Compiled
+@Inlined
 def _gather(known: Known, tree: Tree, hand: Hand, some: int, weights: np.ndarray, row: int) -> None:
     """Work out, from the leaves inwards, what is believed of features and what they tell, where it is not known."""
     chosen, which, lines, told, told_at = hand.chosen, hand.which, hand.line, known.told, known.told_at
@@ -256,25 +269,27 @@ def _gather(known: Known, tree: Tree, hand: Hand, some: int, weights: np.ndarray
     for place in range(len(chosen) - 1, -1, -1):
         i = tree.order[place]
         few, size, wide, p, first = known.few[i], tree.sizes[i], tree.wide[i], tree.parent[i], known.line_at[i]
-        for t in range(hand.many[i]):
-            d = which[i, t]
-            line = lines[i, d]
+        # Where there is but one pattern, a single draw knows all.
+        single = few and known.line_at[i + 1] - first == 1
+        for t in range(min(hand.many[i], 1) if single else hand.many[i]):
+            d = np.uint64(which[i, t])
+            line = np.int64(lines[i, d])
             if few:
-                if believed[first + line] == row:
+                if believed[np.uint64(first + line)] == row:
                     continue
-                believed[first + line] = row
+                believed[np.uint64(first + line)] = row
             at = known.belief_at[i] + line * size
             for j in range(size):
-                belief[at + j] = weights[row, tree.offsets[i] + j]
+                belief[np.uint64(at + j)] = weights[row, np.uint64(tree.offsets[i] + j)]
             for n in range(tree.ends[i], tree.ends[i + 1]):
-                child = children[n]
+                child = np.uint64(children[np.uint64(n)])
                 said = (1 + lines[child, d]) if chosen[child, d] else 0
                 _take_in(belief, at, size, told, told_at[child] + said * size)
             # What is remembered may serve draws in which the parent is drawn too.
             if p >= 0 and (few or chosen[p, d]):
                 _sum_out(told, told_at[i] + (1 + line) * wide, wide, tables, tree.starts[i], belief, at, size)
         if p >= 0 and known.few[p] and hand.many[i]:
-            _pass_on(lines, chosen, i, p, known.shift[i], some)
+            _pass_on(lines, chosen, i, p, known.shift[i], _padded(some))
 
 
 @Compiled
@@ -293,8 +308,8 @@ def _sum_out(
     for k in range(wide):
         total = 0.0
         for j in range(size):
-            total += belief[at + j] * tables[start + k * size + j]
-        told[to + k] = total
+            total += belief[np.uint64(at + j)] * tables[np.uint64(start + k * size + j)]
+        told[np.uint64(to + k)] = total
 
 
 @Compiled
@@ -302,33 +317,47 @@ def _take_in(belief: np.ndarray, at: int, size: int, told: np.ndarray, said: int
     """Multiply what is believed of a feature by what a child says, and keep it from vanishing."""
     top = 0.0
     for k in range(size):
-        belief[at + k] *= told[said + k]
-        top = max(top, belief[at + k])
+        belief[np.uint64(at + k)] *= told[np.uint64(said + k)]
+        top = max(top, belief[np.uint64(at + k)])
     if top < VANISHING:
         for k in range(size):
-            belief[at + k] /= top
+            belief[np.uint64(at + k)] /= top
 
 
-@Compiled
+@Inlined
 def _let_fall(known: Known, tree: Tree, hand: Hand, stream: Stream, some: int, row: int) -> None:
     """Draw, from the root outwards, each feature's level given its parent's, in the draws that change it."""
     which, lines, level, run, running = hand.which, hand.line, hand.level, known.run, known.running
-    belief, tables = known.belief, tree.tables
+    belief, tables, cells = known.belief, tree.tables, hand.cell
     for i in tree.order:
         if not hand.many[i]:
             continue
         few, size, wide, p, start = known.few[i], tree.sizes[i], tree.wide[i], tree.parent[i], tree.starts[i]
         given_at, running_at, belief_at = known.given_at[i], known.running_at[i], known.belief_at[i]
         uniform = _uniforms(stream, some, i)
+        _find_cells(cells, lines, level, i, p, wide if few else 0, _padded(some))
         for t in range(hand.many[i]):
-            d = which[i, t]
-            line, given = np.int64(lines[i, d]), np.int64(level[p, d]) if p >= 0 else 0
-            cell = line * wide + given if few else given
+            d = np.uint64(which[i, t])
+            cell = np.int64(cells[d])
             at = running_at + cell * size
-            if not few or run[given_at + cell] != row:
-                run[given_at + cell] = row
+            if not few or run[np.uint64(given_at + cell)] != row:
+                run[np.uint64(given_at + cell)] = row
+                line, given = np.int64(lines[i, d]), np.int64(level[p, d]) if p >= 0 else 0
                 _run_up(running, at, belief, belief_at + line * size, tables, start + given * size, size)
             level[i, d] = _fallen(running, at, size, uniform[d])
+
+
+@Compiled
+def _find_cells(
+    cells: np.ndarray, line: np.ndarray, level: np.ndarray, i: int, parent: int, wide: int, some: int
+) -> None:
+    """Find out where draws find the law of a feature: by its line, of so many cells each, and its parent's level."""
+    each = np.int32(wide)
+    for d in range(some):
+        cells[d] = line[i, d] * each
+    if parent >= 0:
+        for d in range(some):
+            cells[d] += level[parent, d]
 
 
 @Compiled
@@ -338,15 +367,15 @@ def _run_up(
     """Work out the running sums of a feature's law."""
     total = 0.0
     for j in range(size):
-        total += belief[at + j] * tables[start + j]
-        running[to + j] = total
+        total += belief[np.uint64(at + j)] * tables[np.uint64(start + j)]
+        running[np.uint64(to + j)] = total
 
 
 @Compiled
 def _fallen(running: np.ndarray, at: int, size: int, uniform: Any) -> int:
     """Return the level that a uniform integer falls on."""
-    threshold = uniform * UNIT * running[at + size - 1]
+    threshold = uniform * UNIT * running[np.uint64(at + size - 1)]
     level = 0
     for j in range(size - 1):
-        level += threshold >= running[at + j]
+        level += threshold >= running[np.uint64(at + j)]
     return level

@@ -154,7 +154,7 @@ class Counterer:
         for index, law in enumerate(self.laws):
             members = np.flatnonzero(desired == index)
             if len(members):
-                total[members] = law.unlikeliness(levels[members])
+                total[members] = law.unlikeliness(levels, members)
         return total
 
 

@@ -66,9 +66,17 @@ class ReferenceLaw:
         """Return the logarithm of how alike each row and someone drawn from the law are expected to be."""
         return self.trunk.log_likeness(levels)
 
-    def unlikeliness(self, levels: Levels) -> Float64[np.ndarray, " rows"]:
-        """Return how far each row lies below a typical one in likeness, in standard deviations; 0 for those above."""
-        return np.maximum((self.typical - self.log_likeness(levels)) / self.spread, 0.0)
+    def unlikeliness(
+        self, levels: Levels, which: Int64[np.ndarray, " some"] | None = None
+    ) -> Float64[np.ndarray, " some"]:
+        """Return how far each row, or each of some, lies below a typical one in likeness.
+
+        It is told in standard deviations, and 0 for those above.
+        """
+        told = self.trunk.log_likeness(levels, which)
+        told = np.subtract(self.typical, told, out=told)
+        told /= self.spread
+        return np.maximum(told, 0.0, out=told)
 
 
 def fit_reference(layout: Layout, levels: Levels) -> ReferenceLaw:
