@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
-from l2c.core.compiled import Compiled, compiles
+from l2c.core.compiled import Compiled, Inlined, compiles
 
 
 @Compiled
@@ -34,3 +37,47 @@ def test_compiled_loops_call_each_other():
     assert total_of_doubles(np.arange(5)) == 20
     assert doubled(21) == 42
     assert len(total_of_doubles.fast.signatures) == 1
+
+
+class Pair(NamedTuple):
+    one: float
+    two: float
+
+
+TIMES = 3
+
+
+@Compiled
+def product(pair: Pair) -> float:
+    return pair.one * doubled(pair.two) * TIMES
+
+
+def digest_with(loop: Compiled, **around: object) -> str:
+    """Return the digest that a loop would have in other surroundings."""
+    plain = FunctionType(loop.plain.__code__, loop.plain.__globals__ | around)
+    plain.__annotations__ = loop.plain.__annotations__
+    return type(loop)(plain).digest
+
+
+def test_what_is_kept_on_disk_is_known_by_all_that_went_into_it():
+    class Swapped(NamedTuple):
+        two: float
+        one: float
+
+    same = digest_with(product)
+    assert same == product.digest
+    others = [
+        digest_with(product, TIMES=4),
+        digest_with(product, doubled=Compiled(lambda number: number + number)),
+        digest_with(product, doubled=Inlined(doubled.plain)),
+        digest_with(product, Pair=Swapped),
+        digest_with(total_of_doubles),
+    ]
+    assert len({same, *others}) == 6
+
+
+def test_a_change_of_what_a_loop_calls_is_compiled_anew():
+    if not compiles():
+        pytest.skip("numba is not installed")
+    assert doubled.fast.py_func.__qualname__.startswith("doubled_")
+    assert total_of_doubles.digest[:12] in total_of_doubles.fast.py_func.__qualname__

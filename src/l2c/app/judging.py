@@ -87,6 +87,10 @@ class Shown:
         columns = self.columns_from(0)
         return KINDS[self.shape.kind].frame({name: columns[name] for name, _ in shape.columns})
 
+    def holds_what_is_built(self, shape: FrameShape) -> bool:
+        """Return whether the frame holds just what a frame of a shape would that is built from cells."""
+        return frames.holds_what_is_built(self.frame, self.shape, shape, self.released.factual)
+
     def held(self) -> Cells:
         """Return the cells as the frame holds them."""
         if self.shape.keeps_numbers:
@@ -158,6 +162,9 @@ def judged_on(
         numbers = blackbox.prediction_of_frame(own, rows)
         return blackbox.wanted.proba(numbers), numbers
     if isinstance(blackbox, FrameModel) and same:
+        if blackbox.built is not None and shown.holds_what_is_built(shape):
+            # What the model would make of the frame is built for it from the start.
+            return answers_on(blackbox, shown.parts), None
         return blackbox.of_frame(shown.frame_for(shape), rows), None
     return answers_on(blackbox, shown.parts if shown.shape.keeps_numbers else (shown.held(),)), None
 

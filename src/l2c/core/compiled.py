@@ -1,16 +1,22 @@
 """Inner loops that numba compiles where it is installed; where it is not, numpy does the same, to the last bit.
 
-A loop is compiled when it is first needed, for one thread, and kept on disk. Numba's own threads are never started:
-they would slow down what torch does afterwards.
+A loop is compiled when it is first needed, for one thread, and kept on disk, under a name that tells what it and all
+that it calls say: numba itself only looks at the file of the outermost. Its own threads are never started: they would
+slow down what torch does afterwards.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import sys
 from collections.abc import Callable
-from functools import cache, update_wrapper
+from functools import cache, cached_property, update_wrapper
+from inspect import get_annotations
 from types import FunctionType
 from typing import Any, ClassVar, Generic, Literal, ParamSpec, TypeVar
+
+import numpy as np
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -46,8 +52,28 @@ class Compiled(Generic[Given, Answer]):
             import numba
 
             compiled = numba.njit(cache=True, nogil=True, error_model="numpy", inline=self.inline)
-            self._fast = compiled(_with_fast_callees(self.plain))
+            self._fast = compiled(_with_fast_callees(self.plain, f"{self.plain.__qualname__}_{self.digest[:12]}"))
         return self._fast
+
+    @cached_property
+    def digest(self) -> str:
+        """What the function says, and all that it calls and takes: a change of any of these changes it."""
+        plain: Any = self.plain
+        code, around = plain.__code__, plain.__globals__
+        used = {name: _told(around[name]) for name in code.co_names if name in around}
+        taken = {name: _told(around.get(kind)) for name, kind in plain.__annotations__.items()}
+        told = (code.co_code.hex(), code.co_varnames, code.co_names, repr(code.co_consts), self.inline, used, taken)
+        return hashlib.sha256(repr(told).encode()).hexdigest()
+
+
+def _told(value: Any) -> Any:
+    """Return what a loop is told by a name: what a function comes to, the fields of a record, or a number."""
+    if isinstance(value, Compiled):
+        return value.digest
+    if isinstance(value, type) and hasattr(value, "_fields"):
+        around = vars(sys.modules[value.__module__])
+        return [(name, str(kind), _told(around.get(str(kind)))) for name, kind in get_annotations(value).items()]
+    return repr(value) if isinstance(value, int | float | np.generic) else None
 
 
 class Inlined(Compiled[Given, Answer]):
@@ -56,14 +82,14 @@ class Inlined(Compiled[Given, Answer]):
     inline = "always"
 
 
-def _with_fast_callees(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls compiled functions directly: numba knows its own, and not what wraps them."""
-    if not isinstance(plain, FunctionType):  # pragma: no cover - a decorator is given a function
-        raise TypeError(f"{plain!r} is no function")
+def _with_fast_callees(plain: Any, name: str) -> FunctionType:
+    """Return a function, by a name, that calls compiled ones directly: numba knows its own, and not what wraps them."""
     known = {
         name: value.fast if isinstance(value, Compiled) else value
         for name, value in plain.__globals__.items()
         if name in plain.__code__.co_names
     }
     direct = FunctionType(plain.__code__, plain.__globals__ | known, plain.__name__, plain.__defaults__)
-    return update_wrapper(direct, plain)
+    update_wrapper(direct, plain)
+    direct.__qualname__ = name
+    return direct
