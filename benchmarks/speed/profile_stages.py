@@ -23,6 +23,7 @@ from l2c.adapters.models import TorchModel
 from l2c.app.explainer import Explainer
 from l2c.app.people import People
 from l2c.core.method import Question
+from l2c.core.tree_twin import TreeTwin
 from l2c.core.twin import LayerTwin
 from l2c.engine.propose import Counterer, Draws
 from l2c.release.explain import Pools
@@ -41,7 +42,7 @@ DOORS: dict[str, tuple[tuple[type, str], ...]] = {
     "drawing, sifting and judging in one pass": ((Search, "_walk_along"),),
     "drawing apart": ((Draws, "propose"), (Draws, "propose_from")),
     "sifting apart": ((Sieve, "worth_asking"),),
-    "judging apart": ((LayerTwin, "proba"), (Search, "_judge")),
+    "judging apart": ((LayerTwin, "proba"), (TreeTwin, "proba"), (Search, "_judge")),
     "what the model is asked in between": ((Search, "_told"),),
     "keeping what is valid": ((Search, "_keep"),),
     "the search otherwise": ((Search, "run"),),

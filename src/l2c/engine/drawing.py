@@ -12,6 +12,9 @@ from l2c.core.types import Keys, Levels
 TOGETHER = 256
 """Draws of one row worked on at once: so many fit in the processor's nearest memory."""
 
+LANES = 32
+"""Draws are worked on in multiples of this, some in vain: what is left over would not be vector instructions."""
+
 
 @Compiled
 def drawn_levels(

@@ -18,7 +18,7 @@ from l2c.core.compiled import Compiled, Inlined
 from l2c.core.method import Dependences
 from l2c.core.types import Levels
 from l2c.engine.conditional import VANISHING
-from l2c.engine.drawing import TOGETHER, stream_halves
+from l2c.engine.drawing import LANES, TOGETHER, stream_halves
 from l2c.engine.reference import ReferenceLaw
 
 UNIT = 2.0**-31
@@ -28,9 +28,6 @@ REMEMBERED = 1 << 14
 """Numbers remembered of one feature at the most: so many stay in a processor's cache."""
 
 MOST_BITS = 20
-
-LANES = 32
-"""Loops that vector instructions do go on to a multiple of this, some in vain: what is left over would be slow."""
 
 
 class Tree(NamedTuple):

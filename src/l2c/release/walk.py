@@ -18,15 +18,12 @@ from l2c.core.method import Dependences, Marginals
 from l2c.core.streams import mixed
 from l2c.core.tree_twin import left_open
 from l2c.core.types import Levels
-from l2c.engine.drawing import TOGETHER, stream_halves
+from l2c.engine.drawing import LANES, TOGETHER, stream_halves
 from l2c.engine.likely import Hand, draw_along, hand_of, room_for_beliefs, tell_kept, tree_of
 from l2c.release.by_level import Grove, Layers, Model, Weights, network_leads, tree_leads
 from l2c.release.exhaust import ENUMERABLE
 from l2c.release.refine import HARD_AFTER, HARD_BELOW
 from l2c.release.sift import put
-
-LANES = 32
-"""Draws are worked on in multiples of this, some in vain: what is left over would not be vector instructions."""
 
 LUCK = 3.0
 """How much longer than it needs a later round of a row is, in square roots of what it needs: so that it is the last."""
