@@ -18,7 +18,7 @@ from engine.test_networks import random_network
 from l2c.adapters.frames import making
 from l2c.adapters.models.twins import twin_of
 from l2c.core import layout as layouts_module
-from l2c.core import room, twin
+from l2c.core import costs, room, twin
 from l2c.core.compiled import compiles
 from l2c.engine import constrain, foresight, likeness, networks, sample
 from l2c.engine.constrain import even_distribution, local_distribution, log_weights
@@ -147,6 +147,17 @@ def test_gains_of_sums(layout, seed):
     weights, mean, scale = rng.normal(size=layout.width), rng.normal(size=layout.width), 1 + rng.random(layout.width)
     known = Summed(weights, numeric, mean, scale, 0.3)
     assert_one(every_way(foresight, lambda: known.gains(question)[0]))
+
+
+@given(SEEDS, st.integers(1, 40), st.integers(0, 20))
+def test_changes(seed, features, count):
+    rng = np.random.default_rng(seed)
+    own, levels = (rng.integers(0, 3, (rows, features)).astype(np.int16) for rows in (4, count))
+    row = rng.integers(0, 4, count)
+    found = every_way(costs, lambda: costs.changes_of(own, row, levels))
+    assert_one(found)
+    differing = [sum(a != b for a, b in zip(one, own[at], strict=True)) for one, at in zip(levels, row, strict=True)]
+    assert found[0].tolist() == differing
 
 
 @given(st.lists(st.integers(0, 4), max_size=30))

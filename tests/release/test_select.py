@@ -10,7 +10,7 @@ import pytest
 from compiling import uncompiled
 from l2c.core.compiled import compiles
 from l2c.release import choosing
-from l2c.release.choosing import best_sets, best_sets_at_once, kept_counts, kept_counts_at_once
+from l2c.release.choosing import best_sets, best_sets_at_once
 from l2c.release.select import Selection, choose, in_whole_numbers
 
 
@@ -144,12 +144,11 @@ def test_sets_are_chosen_however_many_features_and_levels_there_are(levels):
         assert members == obvious_set(pool[row], present[row], gains[row].tolist(), int(pull[row]), 5)
 
 
-def test_kept_features_are_counted_the_same_compiled_and_plain():
+def test_what_a_candidate_is_worth_by_itself_is_the_share_of_features_that_it_keeps():
     rng = np.random.default_rng(2)
     levels, own, row = *(rng.integers(0, 3, (n, 6)).astype(np.int16) for n in (50, 4)), np.sort(rng.integers(0, 4, 50))
-    expected = [sum(a == b for a, b in zip(one, own[at], strict=True)) for one, at in zip(levels, row, strict=True)]
-    assert kept_counts_at_once(levels, own, row).tolist() == kept_counts.plain(levels, own, row).tolist() == expected
-    assert Selection(2.0).worth(levels, own, row, row, np.zeros(50)).tolist() == [2 * (n / 6) for n in expected]
+    kept = [sum(a == b for a, b in zip(one, own[at], strict=True)) for one, at in zip(levels, row, strict=True)]
+    assert Selection(2.0).worth(levels, own, row, row, np.zeros(50)).tolist() == [2 * (n / 6) for n in kept]
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -234,24 +234,6 @@ def _reorder(
             beside[1, place] += spread * np.int64(apart[0, place]) + (beside[0, place] if rank else 0)
 
 
-@Compiled
-def kept_counts(levels: Levels, own: Levels, row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
-    """Return in how many features each candidate is as its row is."""
-    counts = np.empty(len(row), np.int64)
-    for c in range(len(row)):
-        # As short as levels are: so many more are compared at once.
-        same, r = np.int16(0), np.uint64(row[c])
-        for i in range(levels.shape[1]):
-            same = np.int16(same + np.int16(levels[c, i] == own[r, i]))
-        counts[c] = same
-    return counts
-
-
-def kept_counts_at_once(levels: Levels, own: Levels, row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
-    """Return what `kept_counts` returns, worked out for all at once."""
-    return np.asarray((levels == own[row]).sum(axis=1))
-
-
 def best_sets_at_once(pool: Pool, present: Bool[np.ndarray, "rows pool"], worth: Gains, pull: Pulls, size: int) -> Sets:
     """Return what `best_sets` returns, worked out for all rows at once."""
     columns, taken = np.moveaxis(pool, 1, 0), ~present

@@ -14,8 +14,9 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int32, Int64
 
 from l2c.core.compiled import compiles
+from l2c.core.costs import changes_of
 from l2c.core.types import Levels
-from l2c.release.choosing import ROOM, best_sets, best_sets_at_once, kept_counts, kept_counts_at_once
+from l2c.release.choosing import ROOM, best_sets, best_sets_at_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Selection:
         cost: Float64[np.ndarray, " n"] | None,
     ) -> Float64[np.ndarray, " n"]:
         """Return what each counterfactual adds to a set by itself, given the rows as they are and which it is for."""
-        kept = (kept_counts if compiles() else kept_counts_at_once)(levels, own, row)
+        kept = levels.shape[1] - changes_of(own, row, levels)
         worth = self.sparsity * (kept / levels.shape[1])
         if cost is not None:
             worth -= self.cost * cost
