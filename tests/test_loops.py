@@ -17,8 +17,8 @@ from compiling import uncompiled
 from engine.test_networks import random_network
 from l2c.adapters.frames import making
 from l2c.adapters.models.twins import twin_of
-from l2c.core import layout as layouts_module
 from l2c.core import costs, room, twin
+from l2c.core import layout as layouts_module
 from l2c.core.compiled import compiles
 from l2c.engine import constrain, foresight, likeness, networks, sample
 from l2c.engine.constrain import even_distribution, local_distribution, log_weights
