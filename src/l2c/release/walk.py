@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float32, Float64, Int16, Int64, UInt32, UInt64
 from l2c.core.compiled import Compiled, Inlined
 from l2c.core.method import Dependences, Marginals
 from l2c.core.streams import mixed
-from l2c.core.tree_twin import left_open
+from l2c.core.tree_twin import Lines, left_open
 from l2c.core.types import Levels
 from l2c.engine.drawing import LANES, TOGETHER, stream_halves
 from l2c.engine.likely import Hand, draw_along, hand_of, room_for_beliefs, tell_kept, tree_of
@@ -470,34 +470,35 @@ def _ask(
     grove: Grove,
 ) -> None:  # fmt: skip
     """Let the network or the trees tell the leads, and of those not enough what the other values would bring."""
-    if len(grove.value):
-        tree_leads(
-            bench.lead, bench.asked, new, r, bench.levels, bench.moving, free, offsets, grove.lines, bench.standing,
-            grove, bench.word, bench.slot,
-        )  # fmt: skip
-    else:
-        network_leads(
-            bench.lead, bench.asked, new, r, bench.levels, bench.moving, free, offsets, layers.inputs, bench.still,
-            layers, bench.here, bench.there, bench.last,
-        )  # fmt: skip
+    _tell(bench.lead, bench.asked, new, bench, r, free, offsets, layers, layers.inputs, grove, grove.lines)
     again = 0
     for place in range(new):
         d = bench.asked[place]
         if bench.lead[d] < low and bench.other[d]:
             bench.again[again] = d
             again += 1
+    _tell(bench.shift, bench.again, again, bench, r, free, offsets, layers, layers.others, grove, grove.others)
+    for place in range(again):
+        bench.shift[bench.again[place]] -= bench.lead[bench.again[place]]
+
+
+@Compiled
+def _tell(
+    leads: Float64[np.ndarray, " draws"], which: Int64[np.ndarray, " draws"], count: int, bench: Bench, r: int,
+    free: int, offsets: Int64[np.ndarray, " features"], layers: Layers, inputs: Float32[np.ndarray, "rows width"],
+    grove: Grove, lines: Lines,
+) -> None:  # fmt: skip
+    """Write down the leads of some draws, by trees if there are any: with their first values, or with the others."""
     if len(grove.value):
         tree_leads(
-            bench.shift, bench.again, again, r, bench.levels, bench.moving, free, offsets, grove.others, bench.standing,
-            grove, bench.word, bench.slot,
+            leads, which, count, r, bench.levels, bench.moving, free, offsets, lines, bench.standing, grove, bench.word,
+            bench.slot,
         )  # fmt: skip
     else:
         network_leads(
-            bench.shift, bench.again, again, r, bench.levels, bench.moving, free, offsets, layers.others, bench.still,
-            layers, bench.here, bench.there, bench.last,
+            leads, which, count, r, bench.levels, bench.moving, free, offsets, inputs, bench.still, layers, bench.here,
+            bench.there, bench.last,
         )  # fmt: skip
-    for place in range(again):
-        bench.shift[bench.again[place]] -= bench.lead[bench.again[place]]
 
 
 @Compiled
