@@ -14,11 +14,14 @@ import l2c
 from l2c import L2C
 from l2c.adapters.models import frame_model
 from l2c.app.ahead import as_many_as
-from l2c.app.fitting import acceptance_at
+from l2c.app.fitting import acceptance_at, other_than, pools_from
+from l2c.app.people import People
 from l2c.core.blackbox import BlackBox
+from l2c.core.method import Question
 from l2c.core.tree_twin import TreeTwin
 from l2c.core.twin import LayerTwin
 from l2c.core.types import Cells, Probabilities
+from l2c.release.search import Budget
 from loans import WIDE, applicants, boosted, desk, granted, twisted, wide_desk, wide_rows
 
 
@@ -157,6 +160,19 @@ def test_memory_grows_with_what_is_released_and_not_with_what_is_tried(rows):
     # A pool of 200 for each of 10 asked, at 2 bytes a level and 8 a number: what is tried beyond it is not kept.
     assert peak < 30e6 + 1.5 * rows * 200 * len(explainer.layout.axes) * (2 + 8)
     assert len(found) == 10 * sum(outcome.status == "found" for outcome in found.outcomes)
+
+
+def test_what_a_twin_makes_of_rows_is_forgotten_once_they_have_what_they_need():
+    explainer, rows = seen(trees=True), applicants(40, seed=3)
+    cells = People.read(rows, explainer.schema).cells
+    proba = explainer.blackbox.proba(cells)
+    question = Question.of(explainer.layout, cells, proba, other_than(proba))
+    pools = pools_from(
+        explainer.bundle.counterer, explainer.blackbox, question, pool=5, enough=5, dial=0.0, seed=0,
+        budget=Budget(500), twin=explainer._twin,
+    )  # fmt: skip
+    assert sum(search.valid.sum() for search in pools.searches) > 0
+    assert all(search.by_level is None and not search.inputs for search in pools.searches)
 
 
 def test_pools_are_kept_for_no_more_rows_than_are_searched_at_once(monkeypatch):

@@ -44,7 +44,7 @@ class Tree:
         """Return all tests, each with the leaves that one that fails leaves open."""
         left, right = self.sides
         many = len(left.leaves()) if isinstance(left, Tree) else 1
-        kept = EVERY & ~(((1 << many) - 1) << begin)
+        kept = int(EVERY) & ~(((1 << many) - 1) << begin)
         below = [(side, start) for side, start in ((left, begin), (right, begin + many)) if isinstance(side, Tree)]
         return [(self, kept), *(test for side, start in below for test in side.tests(start))]
 

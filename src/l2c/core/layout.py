@@ -80,9 +80,9 @@ class Layout:
     numeric: Bool[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
     low: Float64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
     high: Float64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
+    """The range in which each number is proposed; infinite where it has no end."""
     bounded: tuple[int, ...] = field(init=False, repr=False, compare=False)
     """The numbers that are proposed within a range."""
-    """The range in which each number is proposed; infinite where it has no end."""
     ways: Int64[np.ndarray, " features"] = field(init=False, repr=False, compare=False)
     """What each feature may do, as one of `WAYS`."""
     priced: bool = field(init=False, repr=False, compare=False)

@@ -25,7 +25,9 @@ MOST_LEAVES = 64
 STRANDS = 4
 """Sums that are taken side by side, one over every fourth tree: to add to one sum alone would be to wait for it."""
 
-EVERY = 0xFFFFFFFFFFFFFFFF
+EVERY = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""All leaves."""
+
 SPREAD = np.uint64(0x03F79D71B4CB0A89)
 """A word whose multiples by powers of two all differ in their first six bits (de Bruijn): so a bit finds its leaf."""
 
@@ -177,7 +179,7 @@ def opened_by(
     feature: Int64[np.ndarray, " lines"], number: Float64[np.ndarray, " lines"], tests: Tests, trees: int
 ) -> Words:
     """Return what numbers of features leave open in every tree."""
-    words = np.full((len(feature), trees), np.uint64(0xFFFFFFFFFFFFFFFF))
+    words = np.full((len(feature), trees), EVERY)
     for line in range(len(feature)):
         _close(words[line], tests, feature[line], number[line])
     return words
@@ -196,7 +198,7 @@ def opened_by_at_once(
     feature: Int64[np.ndarray, " lines"], number: Float64[np.ndarray, " lines"], tests: Tests, trees: int
 ) -> Words:
     """Return what `opened_by` returns, test by test."""
-    words = np.full((len(feature), trees), EVERY, dtype=np.uint64)
+    words = np.full((len(feature), trees), EVERY)
     owner = np.repeat(np.arange(len(tests.starts) - 1), np.diff(tests.starts))
     for test, tree in enumerate(tests.tree):
         passes = number >= tests.cut[test] if tests.falling[test] else number <= tests.cut[test]
@@ -214,7 +216,7 @@ def leads_by_tree(
     base: float,
 ) -> Float64[np.ndarray, " n"]:
     """Return the log-odds of the second class for proposals."""
-    leads, every, last = np.empty(len(row)), np.full(len(value), np.uint64(0xFFFFFFFFFFFFFFFF)), len(offsets) - 1
+    leads, every, last = np.empty(len(row)), np.full(len(value), EVERY), len(offsets) - 1
     word, slot = every.copy(), every.copy()
     for n in range(len(row)):
         word[:] = every
@@ -245,7 +247,7 @@ def leads_of_rows(
     leads, word = np.empty(len(cells)), np.empty(len(value), np.uint64)
     slot = word.copy()
     for row in range(len(cells)):
-        word[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
+        word[:] = EVERY
         for i in range(len(offsets)):
             place = offsets[i] + levels[row, i]
             if numeric[place]:
@@ -269,7 +271,7 @@ def left_open(word: Row, before: Row, words: Words, a: int, b: int, c: int, d: i
 def leaves_added(word: Row, slot: Row, value: Float64[np.ndarray, "trees slots"]) -> float:
     """Return the sum of the leaves that are the first left open; `slot` is working space."""
     for t in range(len(word)):
-        slot[t] = ((word[t] & (~word[t] + np.uint64(1))) * np.uint64(0x03F79D71B4CB0A89)) >> np.uint64(58)
+        slot[t] = ((word[t] & (~word[t] + np.uint64(1))) * SPREAD) >> np.uint64(58)
     one, two, three, four = 0.0, 0.0, 0.0, 0.0
     for t in range(0, len(word), 4):
         one += value[t, slot[t]]

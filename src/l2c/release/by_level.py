@@ -103,13 +103,15 @@ def judge_by_level(layout: Layout, twin: Twin, question: Question, *, twice: boo
     nothing, unknown = np.empty((0, 0)), np.zeros(len(question))
     if isinstance(twin, TreeTwin):
         weights = Weights(True, unknown, nothing, nothing, room.two_valued() & twice, *bounds)
-        lines, second_lines = twin.inputs(room.values), twin.inputs(room.others)
-        return Model(weights, NO_LAYERS, Grove(lines, second_lines, toward, twin.value, twin.base))
+        lines = twin.inputs(room.values)
+        others = twin.inputs(room.others) if twice else lines
+        return Model(weights, NO_LAYERS, Grove(lines, others, toward, twin.value, twin.base))
     assert isinstance(twin, LayerTwin)  # there is no other kind
     if twin.dense:
         weights = Weights(True, unknown, nothing, nothing, room.two_valued() & twice, *bounds)
-        inputs, others = twin.inputs(room.values), twin.inputs(room.others)
-        return Model(weights, network_of(twin)._replace(inputs=inputs, others=others, toward=toward), NO_GROVE)
+        inputs, second_inputs = twin.inputs(room.values), twin.inputs(room.others)
+        layers = network_of(twin)._replace(inputs=inputs, others=second_inputs, toward=toward)
+        return Model(weights, layers, NO_GROVE)
     slopes, bias = twin.log_odds
     sums = _sums(
         room.values, room.others, question.levels, toward, slopes, bias, twin.numeric, twin.mean, twin.scale, twice,

@@ -203,6 +203,8 @@ class Search:
                 self.out_of_time = self.budget.expired()
                 if self.out_of_time:
                     break
+        # What a twin makes of these rows is more than what they found, and was for finding it.
+        self.by_level, self.inputs = None, {}
 
     def next_draws(self, rows: np.ndarray) -> Int64[np.ndarray, " rows"]:
         """Return how many more each row should draw, from its own success so far."""

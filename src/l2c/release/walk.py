@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float32, Float64, Int16, Int64, UInt32, UInt64
 from l2c.core.compiled import Compiled, Inlined
 from l2c.core.method import Dependences, Marginals
 from l2c.core.streams import mixed
-from l2c.core.tree_twin import Lines, left_open
+from l2c.core.tree_twin import EVERY, Lines, left_open
 from l2c.core.types import Levels
 from l2c.engine.drawing import LANES, TOGETHER, stream_halves
 from l2c.engine.likely import Hand, draw_along, hand_of, room_for_beliefs, tell_kept, tree_of
@@ -299,7 +299,7 @@ def _stand_still(
     bench: Bench, r: int, offsets: Int64[np.ndarray, " features"], own: Levels, free: int, layers: Layers, grove: Grove
 ) -> None:
     """Add up what the features that cannot move bring to the first layer, or what they leave open in trees."""
-    bench.still[:], bench.standing[:] = layers.first_bias, np.uint64(0xFFFFFFFFFFFFFFFF)
+    bench.still[:], bench.standing[:] = layers.first_bias, EVERY
     m = 0
     for i in range(len(offsets)):
         if m < free and bench.moving[m] == i:

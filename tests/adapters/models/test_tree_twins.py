@@ -32,6 +32,7 @@ rng = np.random.default_rng(4)
 MANY = pd.DataFrame({"age": rng.integers(18, 90, 900), "the debt": rng.normal(20, 7, 900)})
 TEXT, NUMBER = ["job", "school", "married"], ["age", "the debt"]
 CODED = DECLARED.drop(columns="married")
+POSTCODES = pd.DataFrame({"zip": np.repeat(np.arange(400), 4), "age": rng.integers(18, 80, 1600)})
 WITH_ZEROS = NUMBERS.where(rng.random(NUMBERS.shape) < 0.7, 0.0)
 
 
@@ -65,6 +66,7 @@ def stopped() -> xgboost.XGBClassifier:
     return model
 
 
+PRUNED = trees(n_estimators=8, max_depth=5, gamma=3, tree_method="exact", enable_categorical=False)
 SEEN: dict[str, tuple[Any, pd.DataFrame]] = {
     "xgboost": (trees().fit(DECLARED, LATE), DECLARED),
     "xgboost, gaps": (trees().fit(GAPS, LATE), GAPS),
@@ -73,6 +75,8 @@ SEEN: dict[str, tuple[Any, pd.DataFrame]] = {
     "xgboost, a base": (trees(base_score=0.2).fit(DECLARED, LATE), DECLARED),
     "xgboost, stopped early": (stopped(), DECLARED),
     "xgboost, several trees a round": (trees(num_parallel_tree=3, subsample=0.7).fit(DECLARED, LATE), DECLARED),
+    "xgboost, pruned": (PRUNED.fit(NUMBERS, LATE), NUMBERS),
+    "xgboost of a sparse matrix": (encoded(trees(), texts=OneHotEncoder()).fit(TEXTS, LATE), TEXTS),
     "booster": (trees().fit(GAPS, LATE).get_booster(), GAPS),
     "lightgbm": (leaves().fit(DECLARED, LATE), DECLARED),
     "lightgbm, gaps": (leaves(n_estimators=20).fit(GAPS, WORDS), GAPS),
@@ -92,6 +96,9 @@ SEEN: dict[str, tuple[Any, pd.DataFrame]] = {
     "numbers as they are": (GradientBoostingClassifier(n_estimators=9, random_state=0).fit(NUMBERS, LATE), NUMBERS),
     "numbers upside down": (
         encoded(histogram(), numbers=FunctionTransformer(lambda x: 7 - 3 * x)).fit(TEXTS, LATE), TEXTS,
+    ),
+    "gaps filled in and told": (
+        make_pipeline(SimpleImputer(add_indicator=True), histogram()).fit(GAPS[NUMBER], LATE), GAPS[NUMBER],
     ),
     "gaps filled in": (
         make_pipeline(SimpleImputer(add_indicator=False), histogram()).fit(GAPS[["age"]], LATE), GAPS[["age"]],
@@ -146,6 +153,32 @@ def test_a_number_that_lies_on_a_cut_is_on_the_side_where_the_model_has_it():
     np.testing.assert_allclose(twin.of_cells(every), blackbox.proba(every), rtol=0, atol=1e-6)
 
 
+def test_whole_numbers_beyond_single_precision_are_on_the_side_where_the_model_has_them():
+    first = 2**24 + 1000
+    rows = pd.DataFrame({"id": rng.integers(first, first + 60, 3000), "x": rng.integers(0, 12, 3000)})
+    model = trees(n_estimators=3).fit(rows, (rows["id"] > first + 10) & (rows["x"] >= 6))
+    blackbox, layout, _ = box_of(model, rows)
+    twin = twin_of(blackbox, layout, model)
+    assert isinstance(twin, TreeTwin)
+    every = np.array([[id_, x] for id_ in np.arange(first, first + 60) for x in (2, 9)], dtype=np.float64)
+    np.testing.assert_allclose(twin.of_cells(every), blackbox.proba(every), rtol=0, atol=1e-6)
+
+
+def test_a_model_that_stopped_early_is_seen_through_after_it_was_read_from_a_file(tmp_path):
+    stopped().save_model(tmp_path / "model.json")
+    model = xgboost.XGBClassifier()
+    model.load_model(tmp_path / "model.json")
+    blackbox, layout, _ = box_of(model, DECLARED)
+    assert isinstance(twin_of(blackbox, layout, model), TreeTwin)
+
+
+def test_trees_that_are_written_down_otherwise_are_not_read(monkeypatch):
+    model, frame = SEEN["xgboost"]
+    blackbox, layout, _ = box_of(model, frame)
+    monkeypatch.setattr("l2c.adapters.models.xgboost_trees.json.loads", lambda _: {"learner": {}})
+    assert twin_of(blackbox, layout, model) is None
+
+
 IN_BINS = KBinsDiscretizer(3, encode="ordinal", quantile_method="averaged_inverted_cdf")
 MANY_LEAVES = histogram(max_leaf_nodes=None, min_samples_leaf=1, max_iter=3, l2_regularization=0.0)
 UNSEEN: dict[str, tuple[Any, pd.DataFrame]] = {
@@ -154,6 +187,14 @@ UNSEEN: dict[str, tuple[Any, pd.DataFrame]] = {
     "inputs of several features": (make_pipeline(StandardScaler(), PCA(), histogram()).fit(NUMBERS, LATE), NUMBERS),
     "a number in bins": (encoded(histogram(), numbers=IN_BINS).fit(TEXTS, LATE), TEXTS),
     "a curve of a number": (encoded(histogram(), numbers=FunctionTransformer(np.square)).fit(TEXTS, LATE), TEXTS),
+    "a number that counts as missing": (trees(missing=-9.0).fit(DECLARED, LATE), DECLARED),
+    "a number that a step treats apart": (
+        make_pipeline(SimpleImputer(missing_values=0), histogram()).fit(WITH_ZEROS, LATE), WITH_ZEROS,
+    ),
+    "more codes than are told apart": (
+        leaves(cat_smooth=0).fit(POSTCODES, POSTCODES["zip"] % 3 > 1, categorical_feature=["zip"]),
+        POSTCODES,
+    ),
     "zeros that count as missing": (leaves(zero_as_missing=True).fit(WITH_ZEROS, LATE), WITH_ZEROS),
     "trees that vote": (
         leaves(boosting_type="rf", bagging_freq=1, bagging_fraction=0.6).fit(DECLARED, LATE), DECLARED,

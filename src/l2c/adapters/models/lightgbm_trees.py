@@ -42,7 +42,7 @@ def _tree(root: Any, steepness: float) -> Forest | None:
         ahead += [node[side] for side in ("right_child", "left_child") if side in node]
     inner = [node for node in nodes if "threshold" in node]
     coded = [node for node in inner if node["decision_type"] == "=="]
-    if any(node["missing_type"] == "Zero" for node in inner if node not in coded):
+    if any(node["missing_type"] == "Zero" for node in inner if node["decision_type"] != "=="):
         return None
     subset, subsets = np.full(len(nodes), -1), np.zeros((len(coded), CODES), dtype=bool)
     column, threshold, missing_left = np.full(len(nodes), -1), np.zeros(len(nodes)), np.zeros(len(nodes), dtype=bool)

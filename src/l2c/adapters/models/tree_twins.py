@@ -30,6 +30,15 @@ MOST_TREES = 4096
 ASKED = 64
 """Rows of which the least decided tells what a sum over trees starts from: there log-odds lose no digits."""
 
+ROUNDING = 1e-5
+"""How far a twin's probabilities may be from the model's: rounding in single precision is not more."""
+
+APART = (0.0, -1.0, 9.0, -9.0, 99.0, -99.0, 999.0, -999.0, 9999.0, -9999.0)
+"""Numbers that are often written for none, and that models may treat otherwise than their neighbours."""
+
+ASIDE = 1e-5
+"""How far beside a cut a row is asked about, as a share of it: no rounding of a column brings it back."""
+
 STRAIGHT = 1e-6
 """How far from a line an input may be, as a share of its range."""
 
@@ -51,8 +60,7 @@ def tree_twin(blackbox: object, model: Any, layout: Layout, rows: Cells) -> Tree
     complete = ~np.isnan(rows).any(axis=1)
     if not isinstance(blackbox, FrameModel) or len(blackbox.classes) != 2 or not complete.any():
         return None
-    last = last_step(model)
-    read = grown(last) or xgboost_grown(last) or lightgbm_grown(last)
+    read = _read(last_step(model))
     if read is None or read.link != "softmax" or len(read.forest.roots) > MOST_TREES:
         return None
     leaves = _leaves(read.forest)
@@ -61,11 +69,37 @@ def tree_twin(blackbox: object, model: Any, layout: Layout, rows: Cells) -> Tree
     seen = _Seen.of(blackbox, model, read, layout, rows, rows[complete.argmax()])
     if seen is None:
         return None
-    twin = _put_together(layout, read.forest, leaves, seen, _tests(seen, layout, read))
+    tests = _tests(seen, layout, read, leaves)
+    twin = _put_together(layout, read.forest, leaves, seen, tests)
     answers = blackbox.proba(rows[:ASKED])
     least = np.abs(answers[:, 1] - answers[:, 0]).argmin()
     (_, told), (_, asked) = twin.of_cells(rows[least : least + 1])[0], answers[least]
-    return replace(twin, base=_log_odds(asked) - _log_odds(told))
+    twin = replace(twin, base=_log_odds(asked) - _log_odds(told))
+    beside = _beside_cuts(layout, tests, rows)
+    return twin if twin.off(beside, blackbox.proba(beside)) <= ROUNDING else None
+
+
+def _read(model: Any) -> Grown | None:
+    """Return the trees of a model, or None if it has none, or writes them down otherwise than it is known to."""
+    try:
+        return grown(model) or xgboost_grown(model) or lightgbm_grown(model)
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None
+
+
+def _beside_cuts(layout: Layout, tests: _Tests, rows: Cells) -> Cells:
+    """Return rows that have a number a little below or above each cut, or one that is often written for none."""
+    pairs = np.unique(np.stack([tests.feature, tests.cut], axis=1)[np.isfinite(tests.cut)], axis=0)
+    numeric = np.flatnonzero(layout.numeric)
+    feature = np.concatenate([np.repeat(pairs[:, 0].astype(np.int64), 2), np.repeat(numeric, len(APART))])
+    step = ASIDE * np.maximum(np.abs(pairs[:, 1]), ASIDE)
+    number = np.concatenate([(pairs[:, 1, None] + step[:, None] * [-1, 1]).ravel(), np.tile(APART, len(numeric))])
+    whole = np.array([one.integer for one in layout.schema.features])[feature]
+    below = np.concatenate([np.tile([True, False], len(pairs)), np.zeros(len(numeric) * len(APART), dtype=bool)])
+    number = np.where(whole, np.where(below, np.floor(number), np.ceil(number)), number)
+    found = np.resize(rows, (len(number), rows.shape[1]))
+    found[np.arange(len(number)), feature] = number
+    return found
 
 
 def _log_odds(share: float) -> float:
@@ -79,6 +113,10 @@ class _Leaves(NamedTuple):
     on_the_left: UInt64[np.ndarray, " nodes"]
     tree: Int64[np.ndarray, " nodes"]
     place: Int64[np.ndarray, " nodes"]
+
+    def inner(self, forest: Forest) -> Bool[np.ndarray, " nodes"]:
+        """Return which nodes test something; those that were pruned are in no tree."""
+        return (self.tree >= 0) & (forest.column >= 0)
 
 
 def _leaves(forest: Forest) -> _Leaves | None:
@@ -120,7 +158,6 @@ class _Seen(NamedTuple):
 
     owner: Int64[np.ndarray, " columns"]
     at: Float64[np.ndarray, "width columns"]
-    numeric: Bool[np.ndarray, " features"]
     slope: Float64[np.ndarray, " columns"]
     start: Float64[np.ndarray, " columns"]
     asks: Any
@@ -139,7 +176,9 @@ class _Seen(NamedTuple):
             return transformed_by(model, read, blackbox, changed)
 
         probes, features = probes_of(layout, rows, person)
-        values = probes[np.arange(len(probes)), features]
+        numeric = np.flatnonzero(layout.numeric)
+        values = np.concatenate([probes[np.arange(len(probes)), features], np.tile(APART, len(numeric))])
+        features = np.concatenate([features, np.repeat(numeric, len(APART))])
         answers = asks(np.concatenate([[0], features]), np.concatenate([person[:1], values]))
         owner = owners_of(features, answers)
         if owner is None:
@@ -161,7 +200,7 @@ class _Seen(NamedTuple):
             off = np.abs(start[column] + slope[column] * x - y).max()
             if not off <= STRAIGHT * abs(y[high] - y[low]):
                 return None
-        return cls(owner, at, layout.numeric, slope, start, asks)
+        return cls(owner, at, slope, start, asks)
 
 
 class _Tests(NamedTuple):
@@ -173,20 +212,25 @@ class _Tests(NamedTuple):
     falling: Bool[np.ndarray, " tests"]
 
 
-def _tests(seen: _Seen, layout: Layout, read: Grown) -> _Tests:
+def _tests(seen: _Seen, layout: Layout, read: Grown, leaves: _Leaves) -> _Tests:
     """Return the tests of numbers, in terms of the numbers themselves."""
     forest, owner = read.forest, seen.owner[np.maximum(read.forest.column, 0)]
-    node = np.flatnonzero((forest.column >= 0) & (owner >= 0) & seen.numeric[np.maximum(owner, 0)])
+    node = np.flatnonzero(leaves.inner(forest) & (owner >= 0) & layout.numeric[np.maximum(owner, 0)])
     column, feature, last = forest.column[node], owner[node], forest.threshold[node]
     if read.single:
         # What is rounded to the last number that passes, passes: all up to half way to the next.
         rounded = last.astype(np.float32)
         rounded = np.where(rounded > last, np.nextafter(rounded, np.float32(-np.inf)), rounded)
         last = 0.5 * (rounded.astype(np.float64) + np.nextafter(rounded, np.float32(np.inf)).astype(np.float64))
-    cut, falling = (last - seen.start[column]) / seen.slope[column], seen.slope[column] < 0
+        # Half way itself is rounded to the even one.
+        last = np.where(last.astype(np.float32) > rounded, np.nextafter(last, -np.inf), last)
+    slope, start = seen.slope[column], seen.start[column]
+    flat = slope == 0
+    cut, falling = (last - start) / np.where(flat, 1.0, slope), slope < 0
+    cut[flat] = np.where(start[flat] <= last[flat], np.inf, -np.inf)
     # A number that people have may lie on the cut itself, where a measured line does not tell which side is whose.
-    number = _likely_numbers(layout, feature, cut)
-    close = np.flatnonzero(np.abs(number - cut) <= NEAR * np.maximum(np.abs(cut), 1.0))
+    number = _likely_numbers(layout, feature, np.where(flat, 0.0, cut))
+    close = np.flatnonzero(~flat & (np.abs(number - cut) <= NEAR * np.maximum(np.abs(cut), 1.0)))
     if len(close):
         inputs = seen.asks(feature[close], number[close])
         passes = inputs[np.arange(len(close)), column[close]] <= last[close]
@@ -215,11 +259,11 @@ def _put_together(layout: Layout, forest: Forest, leaves: _Leaves, seen: _Seen, 
     """Return the twin of which nothing is known yet of what its sum starts from."""
     trees = -(-len(forest.roots) // STRANDS) * STRANDS
     kept, value = ~leaves.on_the_left, np.zeros((trees, MOST_LEAVES))
-    ends = np.flatnonzero(forest.column < 0)
+    ends = np.flatnonzero(leaves.place >= 0)
     value[leaves.tree[ends], slot_of(leaves.place[ends])] = forest.value[ends, 1] - forest.value[ends, 0]
     numeric = layout.numeric[layout.owner] & layout.stands_for_a_value
-    known = np.full((layout.width, trees), EVERY, dtype=np.uint64)
-    inner = np.flatnonzero(forest.column >= 0)
+    known = np.full((layout.width, trees), EVERY)
+    inner = np.flatnonzero(leaves.inner(forest))
     owner = seen.owner[forest.column[inner]]
     for place in np.flatnonzero(~numeric):
         mine = inner[owner == layout.owner[place]]

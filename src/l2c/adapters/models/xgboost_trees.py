@@ -29,8 +29,11 @@ def xgboost_grown(model: Any) -> Grown | None:
         return None
     if any(len(known) > CODES for known in categories_of(booster).values()):
         return None
+    if not np.isnan(getattr(model, "missing", np.nan)):
+        return None  # some number counts as missing, and no cut tells it from its neighbours
     trees = inner["model"]["trees"]
-    rounds = getattr(model, "best_iteration", None) if getattr(model, "early_stopping_rounds", None) else None
+    # A classifier leaves out what was grown after its best round, and a bare booster does not.
+    rounds = getattr(model, "best_iteration", None) if model is not booster else None
     if rounds is not None:
         trees = trees[: inner["model"]["iteration_indptr"][rounds + 1]]
     return Grown(joined(*(_tree(tree) for tree in trees)), "softmax", _prepared(booster))
@@ -65,7 +68,12 @@ def _prepared(booster: Any) -> Callable[[Any], Float64[np.ndarray, "rows columns
     names, categories = booster.feature_names, categories_of(booster)
 
     def prepared(given: Any) -> Float64[np.ndarray, "rows columns"]:
-        if isinstance(given, np.ndarray) or hasattr(given, "toarray"):
+        if hasattr(given, "tocoo"):
+            # What a sparse matrix does not hold is missing here, and not 0.
+            held, inputs = given.tocoo(), np.full(given.shape, np.nan)
+            inputs[held.row, held.col] = held.data
+            return inputs
+        if isinstance(given, np.ndarray):
             return dense(given)
         frame = as_pandas(given) if names is None else in_order(given, names)
         return coded_columns(frame, {frame.columns[place]: known for place, known in categories.items()})
