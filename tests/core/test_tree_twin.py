@@ -13,7 +13,7 @@ from compiling import uncompiled
 from l2c.core import tree_twin
 from l2c.core.compiled import compiles
 from l2c.core.layout import Layout
-from l2c.core.tree_twin import EVERY, MOST_LEAVES, STRANDS, TreeTwin, slot_of
+from l2c.core.tree_twin import EVERY, MOST_LEAVES, STRANDS, Cuts, TreeTwin, slot_of
 from tables import SEEDS, layouts, random_cells, random_levels
 
 
@@ -67,10 +67,11 @@ def twin_of(layout: Layout, grown: list[Tree], base: float) -> TreeTwin:
     tests.sort(key=lambda test: test[0])
     feature, tree, cut, falling, kept = (list(part) for part in zip(*tests, strict=True)) if tests else ([],) * 5
     starts = np.searchsorted(np.array(feature, dtype=np.int64), np.arange(len(layout.axes) + 1))
-    return TreeTwin(
-        layout, base, value, known, numeric, starts, np.array(tree, dtype=np.int64), np.array(cut, dtype=np.float64),
-        np.array(falling, dtype=bool), np.array(kept, dtype=np.uint64), 1e-5,
+    cuts = Cuts(
+        starts, np.array(tree, dtype=np.int64), np.array(cut, dtype=np.float64), np.array(falling, dtype=bool),
+        np.array(kept, dtype=np.uint64),
     )  # fmt: skip
+    return TreeTwin(layout, base, value, known, numeric, cuts, 1e-5)
 
 
 @given(layouts(), SEEDS, st.integers(1, 9), st.integers(1, 6))

@@ -49,6 +49,25 @@ class Lines(NamedTuple):
     at: Int64[np.ndarray, "rows width"]
 
 
+class Cuts(NamedTuple):
+    """The tests of all numbers, feature by feature.
+
+    Parameters
+    ----------
+    starts
+        Where those of each feature begin, and where the last end.
+    tree, cut, falling, kept
+        For each test its tree, the largest number that passes it (`falling`: the smallest), and what is left open by
+        one that fails.
+    """
+
+    starts: Int64[np.ndarray, " features_and_one"]
+    tree: Int64[np.ndarray, " tests"]
+    cut: Float64[np.ndarray, " tests"]
+    falling: Bool[np.ndarray, " tests"]
+    kept: UInt64[np.ndarray, " tests"]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeTwin(Twin):
     """A sum over trees whose tests each look at one feature, of two classes.
@@ -63,11 +82,8 @@ class TreeTwin(Twin):
         What each place of the flat axis leaves open; where a number decides, everything.
     numeric
         Which places take a number.
-    starts
-        Where the tests of each feature's number begin, and where the last end.
-    tree, cut, falling, kept
-        For each of these tests its tree, the largest number that passes it (`falling`: the smallest), and what is left
-        open by one that fails.
+    cuts
+        The tests of the numbers there.
     close
         How close to the decision a lead is left to the model itself.
     """
@@ -77,11 +93,7 @@ class TreeTwin(Twin):
     value: Float64[np.ndarray, "trees slots"]
     known: Words
     numeric: Bool[np.ndarray, " width"]
-    starts: Int64[np.ndarray, " features_and_one"]
-    tree: Int64[np.ndarray, " tests"]
-    cut: Float64[np.ndarray, " tests"]
-    falling: Bool[np.ndarray, " tests"]
-    kept: UInt64[np.ndarray, " tests"]
+    cuts: Cuts
     close: float
 
     def inputs(self, values: Float64[np.ndarray, "rows width"]) -> Lines:
@@ -89,12 +101,8 @@ class TreeTwin(Twin):
         needed = lines_needed if compiles() else lines_needed_at_once
         at, place, number = needed(np.ascontiguousarray(values), self.numeric)
         opened = opened_by if compiles() else opened_by_at_once
-        told = opened(self.layout.owner[place], number, self._tests, self.known.shape[1])
+        told = opened(self.layout.owner[place], number, self.cuts, self.known.shape[1])
         return Lines(np.concatenate([self.known, told]), at)
-
-    @property
-    def _tests(self) -> Tests:
-        return Tests(self.starts, self.tree, self.cut, self.falling, self.kept)
 
     def proba(self, inputs: Lines, row: Int64[np.ndarray, " n"], levels: Levels) -> Probabilities:
         """Return the probability of each class for proposals, from the lines of their rows."""
@@ -105,21 +113,11 @@ class TreeTwin(Twin):
         """Return the probability of each class for whole rows."""
         levels = self.layout.levels(cells)
         if compiles():
-            given = (self.layout.offsets, self.numeric, self.known, self._tests, self.value, self.base)
+            given = (self.layout.offsets, self.numeric, self.known, self.cuts, self.value, self.base)
             return softmax(leads_of_rows(cells, levels, *given)[:, None])
         values = np.repeat(self.layout.representatives("median")[None, :], len(cells), axis=0)
         np.put_along_axis(values, levels + self.layout.offsets, cells, axis=1)
         return self.proba(self.inputs(values), np.arange(len(cells)), levels)
-
-
-class Tests(NamedTuple):
-    """The tests of all numbers, feature by feature; see `TreeTwin`."""
-
-    starts: Int64[np.ndarray, " features_and_one"]
-    tree: Int64[np.ndarray, " tests"]
-    cut: Float64[np.ndarray, " tests"]
-    falling: Bool[np.ndarray, " tests"]
-    kept: UInt64[np.ndarray, " tests"]
 
 
 def slot_of(leaf: Any) -> Any:
@@ -176,33 +174,33 @@ def lines_needed_at_once(
 
 @Compiled
 def opened_by(
-    feature: Int64[np.ndarray, " lines"], number: Float64[np.ndarray, " lines"], tests: Tests, trees: int
+    feature: Int64[np.ndarray, " lines"], number: Float64[np.ndarray, " lines"], cuts: Cuts, trees: int
 ) -> Words:
     """Return what numbers of features leave open in every tree."""
     words = np.full((len(feature), trees), EVERY)
     for line in range(len(feature)):
-        _close(words[line], tests, feature[line], number[line])
+        _close(words[line], cuts, feature[line], number[line])
     return words
 
 
 @Inlined
-def _close(word: Row, tests: Tests, feature: int, number: float) -> None:
+def _close(word: Row, cuts: Cuts, feature: int, number: float) -> None:
     """Close, in every tree, what a feature's number does not leave open."""
-    for test in range(tests.starts[feature], tests.starts[feature + 1]):
-        passes = number >= tests.cut[test] if tests.falling[test] else number <= tests.cut[test]
+    for test in range(cuts.starts[feature], cuts.starts[feature + 1]):
+        passes = number >= cuts.cut[test] if cuts.falling[test] else number <= cuts.cut[test]
         if not passes:
-            word[tests.tree[test]] &= tests.kept[test]
+            word[cuts.tree[test]] &= cuts.kept[test]
 
 
 def opened_by_at_once(
-    feature: Int64[np.ndarray, " lines"], number: Float64[np.ndarray, " lines"], tests: Tests, trees: int
+    feature: Int64[np.ndarray, " lines"], number: Float64[np.ndarray, " lines"], cuts: Cuts, trees: int
 ) -> Words:
     """Return what `opened_by` returns, test by test."""
     words = np.full((len(feature), trees), EVERY)
-    owner = np.repeat(np.arange(len(tests.starts) - 1), np.diff(tests.starts))
-    for test, tree in enumerate(tests.tree):
-        passes = number >= tests.cut[test] if tests.falling[test] else number <= tests.cut[test]
-        words[(feature == owner[test]) & ~passes, tree] &= tests.kept[test]
+    owner = np.repeat(np.arange(len(cuts.starts) - 1), np.diff(cuts.starts))
+    for test, tree in enumerate(cuts.tree):
+        passes = number >= cuts.cut[test] if cuts.falling[test] else number <= cuts.cut[test]
+        words[(feature == owner[test]) & ~passes, tree] &= cuts.kept[test]
     return words
 
 
@@ -239,7 +237,7 @@ def leads_of_rows(
     offsets: Int64[np.ndarray, " features"],
     numeric: Bool[np.ndarray, " width"],
     known: Words,
-    tests: Tests,
+    cuts: Cuts,
     value: Float64[np.ndarray, "trees slots"],
     base: float,
 ) -> Float64[np.ndarray, " rows"]:
@@ -251,7 +249,7 @@ def leads_of_rows(
         for i in range(len(offsets)):
             place = offsets[i] + levels[row, i]
             if numeric[place]:
-                _close(word, tests, i, cells[row, i])
+                _close(word, cuts, i, cells[row, i])
             else:
                 left_open(word, word, known, place, place, place, place)
         leads[row] = base + leaves_added(word, slot, value)

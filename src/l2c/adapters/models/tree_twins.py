@@ -21,7 +21,7 @@ from l2c.adapters.models.trees import Grown, grown
 from l2c.adapters.models.xgboost_trees import xgboost_grown
 from l2c.core.layout import Layout
 from l2c.core.sight import Forest
-from l2c.core.tree_twin import EVERY, MOST_LEAVES, STRANDS, TreeTwin, slot_of
+from l2c.core.tree_twin import EVERY, MOST_LEAVES, STRANDS, Cuts, TreeTwin, slot_of
 from l2c.core.types import Cells
 
 MOST_TREES = 4096
@@ -282,7 +282,5 @@ def _put_together(layout: Layout, forest: Forest, leaves: _Leaves, seen: _Seen, 
     falling = np.concatenate([tests.falling, np.zeros(len(closing), bool)])
     order = np.argsort(feature, kind="stable")
     starts = np.searchsorted(feature[order], np.arange(len(layout.axes) + 1))
-    return TreeTwin(
-        layout, 0.0, value, known, numeric, starts, leaves.tree[node[order]], cut[order], falling[order],
-        kept[node[order]], 0.0,
-    )  # fmt: skip
+    cuts = Cuts(starts, leaves.tree[node[order]], cut[order], falling[order], kept[node[order]])
+    return TreeTwin(layout, 0.0, value, known, numeric, cuts, 0.0)
