@@ -24,6 +24,7 @@ from l2c.adapters.models import as_blackbox
 from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import within
 from l2c.core.tree_twin import MOST_LEAVES, TreeTwin
+from l2c.core.twin import Twin
 from l2c.engine.decode import decode_levels
 from l2c.engine.discretise import discretise
 from tables import question_for, random_levels
@@ -133,6 +134,35 @@ def test_frames_of_any_kind_are_seen_through(kind):
     model = trees().fit(DECLARED, LATE)
     blackbox, layout, _ = box_of(model, KINDS[kind](DECLARED))
     assert isinstance(twin_of(blackbox, layout, model), TreeTwin)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "Int8", "float32"])
+def test_columns_that_hold_few_numbers_are_seen_through(dtype):
+    model = trees().fit(NUMBERS, LATE)
+    blackbox, layout, _ = box_of(model, NUMBERS.astype({"age": dtype}))
+    assert isinstance(twin_of(blackbox, layout, model), TreeTwin)
+
+
+def test_every_cut_is_looked_at_from_both_sides_before_a_twin_is_used(monkeypatch):
+    asked = []
+
+    def watched(twin: TreeTwin, cells: np.ndarray, proba: np.ndarray) -> float:
+        asked.append(cells)
+        return Twin.off(twin, cells, proba)
+
+    monkeypatch.setattr(TreeTwin, "off", watched, raising=False)
+    model, frame = SEEN["xgboost, gaps"]
+    blackbox, layout, _ = box_of(model, frame)
+    twin = twin_of(blackbox, layout, model)
+    assert isinstance(twin, TreeTwin)
+    rows = np.concatenate(asked)
+    for i in np.flatnonzero(layout.numeric):
+        cuts = twin.cuts.cut[twin.cuts.starts[i] : twin.cuts.starts[i + 1]]
+        assert len(cuts)
+        for cut in cuts:
+            near = rows[np.abs(rows[:, i] - cut) <= max(1.0, 1e-4 * abs(cut)), i]
+            assert (near <= cut).any()
+            assert (near > cut).any()
 
 
 def test_a_model_in_a_hurry_is_seen_through():

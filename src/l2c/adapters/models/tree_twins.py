@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float64, Int64, UInt64
 
+from l2c.adapters.frames import FrameShape
 from l2c.adapters.models.frame_model import FrameModel
 from l2c.adapters.models.lightgbm_trees import lightgbm_grown
 from l2c.adapters.models.sight import last_step, owners_of, probes_of, transformed_by
@@ -23,6 +24,7 @@ from l2c.core.layout import Layout
 from l2c.core.sight import Forest
 from l2c.core.tree_twin import EVERY, MOST_LEAVES, STRANDS, Cuts, TreeTwin, slot_of
 from l2c.core.types import Cells
+from l2c.errors import L2CError
 
 MOST_TREES = 4096
 """Beyond so many trees, what each place leaves open would not fit in a processor's cache."""
@@ -46,6 +48,10 @@ NEAR = 1e-12
 """How near to a number a cut must be, as a share of it, for the model's steps to be asked on which side it lies."""
 
 
+Numbers = tuple[Int64[np.ndarray, " numbers"], Float64[np.ndarray, " numbers"]]
+"""Features, and a number of each."""
+
+
 def tree_twin(blackbox: object, model: Any, layout: Layout, rows: Cells) -> TreeTwin | None:
     """Return the twin of a boosted model of two classes, or None if it is none or cannot be read.
 
@@ -66,7 +72,8 @@ def tree_twin(blackbox: object, model: Any, layout: Layout, rows: Cells) -> Tree
     leaves = _leaves(read.forest)
     if leaves is None:
         return None
-    seen = _Seen.of(blackbox, model, read, layout, rows, rows[complete.argmax()])
+    apart = _apart(blackbox.shape, layout, rows[complete.argmax()])
+    seen = _Seen.of(blackbox, model, read, layout, rows, rows[complete.argmax()], apart)
     if seen is None:
         return None
     tests = _tests(seen, layout, read, leaves)
@@ -75,7 +82,7 @@ def tree_twin(blackbox: object, model: Any, layout: Layout, rows: Cells) -> Tree
     least = np.abs(answers[:, 1] - answers[:, 0]).argmin()
     (_, told), (_, asked) = twin.of_cells(rows[least : least + 1])[0], answers[least]
     twin = replace(twin, base=_log_odds(asked) - _log_odds(told))
-    beside = _beside_cuts(layout, tests, rows)
+    beside = _beside_cuts(layout, tests, rows, apart)
     return twin if twin.off(beside, blackbox.proba(beside)) <= ROUNDING else None
 
 
@@ -87,16 +94,37 @@ def _read(model: Any) -> Grown | None:
         return None
 
 
-def _beside_cuts(layout: Layout, tests: _Tests, rows: Cells) -> Cells:
+def _apart(shape: FrameShape, layout: Layout, person: Cells) -> Numbers:
+    """Return features, and numbers often written for none that their columns can hold."""
+
+    def held(feature: int, number: float) -> bool:
+        try:
+            shape.build(np.where(np.arange(len(person)) == feature, number, person)[None, :])
+        except L2CError:
+            return False
+        return True
+
+    found = [(i, number) for i in np.flatnonzero(layout.numeric) for number in APART if held(int(i), number)]
+    return np.array([i for i, _ in found], dtype=np.int64), np.array([number for _, number in found])
+
+
+def _beside_cuts(
+    layout: Layout,
+    tests: _Tests,
+    rows: Cells,
+    apart: Numbers,
+) -> Cells:
     """Return rows that have a number a little below or above each cut, or one that is often written for none."""
     pairs = np.unique(np.stack([tests.feature, tests.cut], axis=1)[np.isfinite(tests.cut)], axis=0)
-    numeric = np.flatnonzero(layout.numeric)
-    feature = np.concatenate([np.repeat(pairs[:, 0].astype(np.int64), 2), np.repeat(numeric, len(APART))])
-    step = ASIDE * np.maximum(np.abs(pairs[:, 1]), ASIDE)
-    number = np.concatenate([(pairs[:, 1, None] + step[:, None] * [-1, 1]).ravel(), np.tile(APART, len(numeric))])
-    whole = np.array([one.integer for one in layout.schema.features])[feature]
-    below = np.concatenate([np.tile([True, False], len(pairs)), np.zeros(len(numeric) * len(APART), dtype=bool)])
-    number = np.where(whole, np.where(below, np.floor(number), np.ceil(number)), number)
+    owner, cut = pairs[:, 0].astype(np.int64), pairs[:, 1]
+    step = ASIDE * np.maximum(np.abs(cut), ASIDE)
+    whole = np.array([one.integer for one in layout.schema.features])[owner]
+    below = np.where(whole, np.ceil(cut) - 1, cut - step)
+    above = np.where(whole, np.floor(cut) + 1, cut + step)
+    # A whole number may lie on the cut itself.
+    between = np.where(whole, np.rint(cut), below)
+    feature = np.concatenate([np.tile(owner, 3), apart[0]])
+    number = np.concatenate([below, between, above, apart[1]])
     found = np.resize(rows, (len(number), rows.shape[1]))
     found[np.arange(len(number)), feature] = number
     return found
@@ -164,7 +192,14 @@ class _Seen(NamedTuple):
 
     @classmethod
     def of(
-        cls, blackbox: FrameModel, model: Any, read: Grown, layout: Layout, rows: Cells, person: Cells
+        cls,
+        blackbox: FrameModel,
+        model: Any,
+        read: Grown,
+        layout: Layout,
+        rows: Cells,
+        person: Cells,
+        apart: Numbers,
     ) -> _Seen | None:
         """Return what is seen, or None if an input depends on several features, or on a number other than by a line."""
 
@@ -176,9 +211,8 @@ class _Seen(NamedTuple):
             return transformed_by(model, read, blackbox, changed)
 
         probes, features = probes_of(layout, rows, person)
-        numeric = np.flatnonzero(layout.numeric)
-        values = np.concatenate([probes[np.arange(len(probes)), features], np.tile(APART, len(numeric))])
-        features = np.concatenate([features, np.repeat(numeric, len(APART))])
+        values = np.concatenate([probes[np.arange(len(probes)), features], apart[1]])
+        features = np.concatenate([features, apart[0]])
         answers = asks(np.concatenate([[0], features]), np.concatenate([person[:1], values]))
         owner = owners_of(features, answers)
         if owner is None:
