@@ -86,7 +86,7 @@ def found_by(known: Case, people: People, request: Request) -> Released:
     released = explainer._whole(people, request, None, explainer.blackbox, None, foreseen)
     if known.seen:  # any other model has judged them already, on frames like those that are released
         rows = people.readable if foreseen is not None else people.readable[:0]
-        answers_on(explainer.blackbox, Shown(people.features, people.shape, released, rows).parts)
+        answers_on(explainer.blackbox, Shown(people.given, people.shape, released, rows).parts)
     return released
 
 

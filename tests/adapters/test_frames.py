@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -20,9 +21,9 @@ from hypothesis import given, settings
 
 from l2c.adapters import frames
 from l2c.adapters.frames import FrameShape, read, rebuild, shape_of, strict
+from l2c.adapters.frames.given import COPIES_ON_WRITE
 from l2c.adapters.frames.kinds import KINDS
 from l2c.adapters.frames.reading import are_sound, suspects
-from l2c.adapters.frames.rebuilding import COPIES_ON_WRITE
 from l2c.adapters.frames.stored import Dtype
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
@@ -826,7 +827,8 @@ def test_a_frame_holds_what_is_built_if_its_types_are_those_that_are_built(chang
     schema = Schema((AGE, PAY, JOB))
     frame = change(rows)
     cells = strict(read(frame, schema))
-    assert frames.holds_what_is_built(frame, shape_of(frame, schema), shape_of(rows, schema), cells) == same
+    own, shape = shape_of(frame, schema), shape_of(rows, schema)
+    assert frames.holds_what_is_built(frames.Given(frame), own, shape, cells) == same
     if same:
         assert_same(shape_of(rows, schema).build(cells), frame[list(rows.columns)])
 
@@ -836,7 +838,7 @@ def test_an_object_column_holds_what_is_built_if_it_holds_texts_alone() -> None:
     for rows, feature, same in ((texts, JOB, True), (numbers, GRADE, False)):
         schema = Schema((feature,))
         shape = shape_of(rows, schema)
-        assert frames.holds_what_is_built(rows, shape, shape, np.zeros((1, 1))) == same
+        assert frames.holds_what_is_built(frames.Given(rows), shape, shape, np.zeros((1, 1))) == same
 
 
 # Files
@@ -926,6 +928,48 @@ def test_a_frame_is_the_one_that_pandas_makes_and_shares_no_plain_array(since: l
     made.index.name, made.columns.name = "person", "feature"
     other = KINDS["pandas"].frame(columns)
     assert (other.index.name, other.columns.name) == (None, None)
+
+
+DATES = {"since": pd.array(pd.date_range("2024-01-01", periods=3)), "until": pd.period_range("2024", periods=3).array}
+
+
+@pytest.mark.parametrize("names", [EVERY_SORT, [*EVERY_SORT, "since"], ["count", "until"], ["town", "share", "town2"]])
+def test_a_frame_like_one_before_is_as_whole_as_that(names: Sequence[str]) -> None:
+    sorts = EVERY_SORT | DATES | {"town2": EVERY_SORT["town"]}
+    columns = {name: sorts[name] for name in names}
+    first = KINDS["pandas"].frame({name: column.copy() for name, column in columns.items()})
+    again, other = (KINDS["pandas"].frame({name: column[[2, 0]] for name, column in columns.items()}) for _ in range(2))
+    assert_same(again, first.iloc[[2, 0]].reset_index(drop=True))
+    for name in names:
+        again.loc[0, name] = again.loc[1, name]
+    again.insert(1, "new", [7, 8])
+    again = again.drop(columns=list(names)[0])
+    assert again.columns.tolist() == ["new", *list(names)[1:]]
+    assert_same(pd.concat([again, again]).head(2), again)
+    assert_same(other, first.iloc[[2, 0]].reset_index(drop=True))
+
+
+def test_given_rows_stay_as_they_were_given_whatever_their_frame_is_like() -> None:
+    class Sheet(pd.DataFrame):
+        @property
+        def _constructor(self) -> type[pd.DataFrame]:
+            return Sheet
+
+    plain = pd.DataFrame({"town": ["x", "y"], "age": [30, 41], "share": [0.5, 2.0**-30]}, index=["ann", "bob"])
+    labelled, noted, gone = plain.copy(), plain.copy(), plain.copy()
+    labelled.index.name, labelled.columns = "person", pd.Index(["town", "age", "share"], dtype=object, name="feature")
+    noted.attrs["source"] = "survey"
+    gone.loc["ann", "share"] = np.nan
+    exact = plain.assign(age=[2**53 + 1, 7])
+    ordered = plain.astype({"town": "category"})
+    for frame in (plain, labelled, noted, gone, exact, ordered, Sheet(plain), plain.astype({"age": "int8"})):
+        schema = Schema.infer(frame)
+        shape, cells = shape_of(frame, schema), read(frame, schema).cells
+        kept, given = frame.copy(deep=True), frames.Given.of(frames.opened(frame), shape, cells)
+        frame.loc["ann"] = frame.loc["bob"]
+        frame.index = ["eve", "bob"]
+        assert_same(given.frame, kept)
+        assert (type(given.frame), given.frame.attrs) == (type(kept), kept.attrs)
 
 
 @pytest.mark.parametrize("name", EVERY_SORT)

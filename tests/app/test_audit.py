@@ -472,7 +472,7 @@ def test_an_empty_release_has_a_report_too(found):
         name: getattr(found.released, name)[:0] for name in ("row", "rank", "levels", "cells", "chance", "valid")
     }
     fields = {name: getattr(found.released, name) for name in type(found.released).__dataclass_fields__}
-    long = {name: fields[name][:0] for name in ("predicted", "cost") if name in fields}
+    long = {name: fields[name][:0] for name in ("predicted",)}
     report = audit_released(type(found.released)(**(fields | nothing | long)))
     assert report.violations("k=5,l=2,t=0.1") == []
     assert "n/a" in str(report)

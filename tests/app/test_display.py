@@ -49,7 +49,6 @@ def release(factual, found, row):
         cells=cells,
         chance=np.full(len(row), 0.9),
         predicted=np.ones(len(row), dtype=np.int64),
-        cost=np.ones(len(row)),
         valid=np.ones(len(row), dtype=bool),
     )
 

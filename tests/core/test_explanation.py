@@ -54,7 +54,6 @@ def released(*outcomes: Outcome) -> Released:
         cells=np.empty((0, 5)),
         chance=np.empty(0),
         predicted=nobody,
-        cost=np.empty(0),
         valid=np.empty(0, dtype=bool),
     )
 

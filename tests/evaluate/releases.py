@@ -64,7 +64,6 @@ def release_of(
         cells=cells,
         chance=np.where(valid, 0.9, 0.1),
         predicted=wanted[row],
-        cost=(layout.levels(before)[row] != layout.levels(cells)).sum(axis=1).astype(float),
         valid=valid,
     )
 
@@ -120,7 +119,7 @@ def shuffled(released: Released, rng: np.random.Generator) -> Released:
     """Return the same release with its long table in another order."""
     order = rng.permutation(len(released.row))
     fields = {name: getattr(released, name) for name in Released.__dataclass_fields__}
-    long = ("row", "rank", "levels", "cells", "chance", "predicted", "cost", "valid")
+    long = ("row", "rank", "levels", "cells", "chance", "predicted", "valid")
     return Released(**(fields | {name: fields[name][order] for name in long}))
 
 

@@ -29,7 +29,6 @@ def a_release(rows: int) -> Released:
         cells=question.cells[row],
         chance=np.linspace(0.6, 0.9, 2 * rows),
         predicted=np.ones(2 * rows, dtype=np.int64),
-        cost=np.arange(2.0 * rows),
         valid=np.ones(2 * rows, dtype=bool),
     )
 

@@ -193,8 +193,8 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
     original = pc.equal(kept["rank"], 0)
     people, found = table.filter(original), table.filter(pc.invert(original))
     of_people = {name: people.column(own[name]).to_pylist() for name in kept}
-    numbers = ("row", "rank", "probability", "cost", "share_valid")[: 4 + intervals]
-    row, rank, chance, cost, *share = (found.column(own[name]).to_numpy() for name in numbers)
+    numbers = ("row", "rank", "probability", "share_valid")[: 3 + intervals]
+    row, rank, chance, *share = (found.column(own[name]).to_numpy() for name in numbers)
     row = row - data.get("first", 0)
     frame = from_arrow(people, shape)
     cells = _cells(from_arrow(found, shape), layout) if len(row) else np.empty((0, len(layout.axes)))
@@ -218,7 +218,6 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
         cells=cells,
         chance=chance,
         predicted=_told_classes(mark, seen),
-        cost=cost,
         valid=np.ones(len(row), dtype=bool),
         measured=None if mark.wanted is None else Measured(_numbers(of_people["prediction"]), _numbers(seen)),
         share_valid=share[0] if intervals else None,

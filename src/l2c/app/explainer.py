@@ -205,7 +205,7 @@ class Explainer:
         def found(asked: Explainer) -> tuple[Explanations, bool]:
             foreseen = asked._foreseen(people, request)
             released = asked._whole(people, request, policy, aimed, progress, foreseen)
-            told = (released, people.features, people.index, asked.bundle.mark, notes, aimed, people.shape)
+            told = (released, people.given, people.index, asked.bundle.mark, notes, aimed, people.shape)
             unjudged = Explanations(*told)
             return asked._confirmed(unjudged, people, policy, foreseen)
 
@@ -260,10 +260,10 @@ class Explainer:
         """
         judges, readable = Judges(self.blackbox, self._also), people.readable
         rows, cells = readable if foreseen is not None else readable[:0], people.read_cells
-        known = self._twin is None and judges.were_shown(people.features, people.shape, found.mark.shape, cells)
+        known = self._twin is None and judges.were_shown(people.given, people.shape, found.mark.shape, cells)
         if not len(rows) and (known or not len(found)):
             return found, False
-        shown = Shown(people.features, people.shape, found.released, rows)
+        shown = Shown(people.given, people.shape, found.released, rows)
         released, proba = judges.confirmed(found.released, shown, found.mark.shape)
         taken_back = any(TAKEN_BACK in outcome.sentence for outcome in released.outcomes)
         misled = self._twin is not None and (

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from l2c.adapters import frames, records
-from l2c.adapters.frames import FrameShape
+from l2c.adapters.frames import FrameShape, Given
 from l2c.adapters.frames.interval_columns import in_words
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.models.mark import ModelMark
@@ -37,7 +37,7 @@ class Explanations:
     ----------
     released
         The numbers: input rows, counterfactuals, outcomes.
-    frame
+    given
         The input's feature columns, as the caller gave them.
     index
         The input's own row labels, where it has any.
@@ -48,13 +48,18 @@ class Explanations:
     """
 
     released: Released
-    frame: Any
+    given: Given
     index: Sequence[object] | None
     mark: ModelMark
     notes: Mapping[str, Any]
     _blackbox: BlackBox | None = None
     _shape: FrameShape | None = None
     _built: tuple[Released, Shown, int] | None = None
+
+    @property
+    def frame(self) -> Any:
+        """The input's feature columns, as the caller gave them."""
+        return self.given.frame
 
     @property
     def schema(self) -> Schema:
@@ -108,19 +113,19 @@ class Explanations:
 
         Each was judged by the model, and is valid.
         """
-        kind = library_of(self.frame)
+        kind = self.shape.library
         return frames.decorated(kind, self._columns(), *records.beside(kind, self.released, self.index))
 
     def features(self) -> Any:
         """Return the counterfactuals' features alone, ready for the model."""
-        return library_of(self.frame).frame(self._columns())
+        return self.shape.library.frame(self._columns())
 
     def _columns(self) -> Mapping[str, Any]:
         """Return the features' columns as they were built for the model to judge, if they are still the same."""
         if self._built is not None and self._built[0].cells is self.released.cells:
             _, shown, first = self._built
             return shown.columns_from(first)
-        return Shown(self.frame, self.shape, self.released).columns
+        return Shown(self.given, self.shape, self.released).columns
 
     def scores(self, reference: Any = None, held_out: Any = None) -> Scorecard:
         """Return the metrics of the release.
@@ -227,4 +232,4 @@ def read(path: str | Path, *, model: object = None) -> Explanations:
     """
     record = records.read(Path(path))
     known = None if model is None else record.mark.recognise(model, record.released.layout, str(path))
-    return Explanations(record.released, record.frame, record.index, record.mark, record.notes, known)
+    return Explanations(record.released, Given(record.frame), record.index, record.mark, record.notes, known)

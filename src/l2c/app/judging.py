@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from l2c.adapters import frames
-from l2c.adapters.frames import FrameShape
+from l2c.adapters.frames import FrameShape, Given
 from l2c.adapters.frames.kinds import KINDS
-from l2c.adapters.models import FrameModel
+from l2c.adapters.models import FrameModel, TorchModel
 from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.core.blackbox import BlackBox
@@ -36,7 +36,7 @@ class Shown:
 
     Parameters
     ----------
-    frame, shape
+    given, shape
         The frame of features that they start from, and its shape.
     released
         The counterfactuals.
@@ -44,7 +44,7 @@ class Shown:
         The positions of the rows that come before them.
     """
 
-    frame: Any
+    given: Given
     shape: FrameShape
     released: Released
     rows: Int64[np.ndarray, " some"] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -67,7 +67,7 @@ class Shown:
     def columns(self) -> dict[str, Any]:
         """The columns of the frame that holds them for the caller, in its order; made when they are needed."""
         row = np.concatenate([self.rows, self.released.row]) if len(self.rows) else self.released.row
-        return frames.rebuilt_columns(self.frame, self.shape, row, self.cells, self.released.factual)
+        return frames.rebuilt_columns(self.given, self.shape, row, self.cells, self.released.factual)
 
     @property
     def are_built(self) -> bool:
@@ -89,7 +89,7 @@ class Shown:
 
     def holds_what_is_built(self, shape: FrameShape) -> bool:
         """Return whether the frame holds just what a frame of a shape would that is built from cells."""
-        return frames.holds_what_is_built(self.frame, self.shape, shape, self.released.factual)
+        return frames.holds_what_is_built(self.given, self.shape, shape, self.released.factual)
 
     def held(self) -> Cells:
         """Return the cells as the frame holds them."""
@@ -106,12 +106,12 @@ class Judges:
     model: BlackBox
     also: tuple[BlackBox, ...] = ()
 
-    def were_shown(self, frame: Any, own: FrameShape, shape: FrameShape, cells: Cells) -> bool:
+    def were_shown(self, given: Given, own: FrameShape, shape: FrameShape, cells: Cells) -> bool:
         """Return whether models that were asked about cells have seen what a frame that starts from these rows holds.
 
         Parameters
         ----------
-        frame, own, cells
+        given, own, cells
             The rows to explain, with the frame's own shape.
         shape
             The frames that the models expect.
@@ -120,7 +120,7 @@ class Judges:
             return False  # the numbers behind its answers are to be told
         takes_frames = any(isinstance(judge, FrameModel) for judge in (self.model, *self.also))
         if takes_frames and own.kind == shape.kind:
-            return frames.holds_what_is_built(frame, own, shape, cells)
+            return frames.holds_what_is_built(given, own, shape, cells)
         return own.keeps_numbers
 
     def confirmed(self, released: Released, shown: Shown, shape: FrameShape) -> tuple[Released, Probabilities]:
@@ -171,6 +171,8 @@ def judged_on(
 
 def answers_on(blackbox: BlackBox, parts: Sequence[Cells]) -> Probabilities:
     """Return a model's answers on rows that are given in parts."""
+    if isinstance(blackbox, TorchModel):
+        return blackbox.proba_of_parts(parts)
     if sum(len(part) for part in parts) > APART:
         answers = [blackbox.proba(part) for part in parts]
         return np.concatenate(answers) if len(answers) > 1 else answers[0]

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from l2c.adapters import frames
-from l2c.adapters.frames import FrameShape, Reading
+from l2c.adapters.frames import FrameShape, Given, Reading
 from l2c.core.layout import Layout
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Mask
@@ -29,7 +29,7 @@ class People:
         The rows, and which of them cannot be read; these are all NaN.
     sentences
         What is wrong with each of those.
-    features, shape
+    given, shape
         The rows' features as a frame, and its shape.
     index
         Their own labels, where they have any.
@@ -38,7 +38,7 @@ class People:
     cells: Cells
     bad_rows: Mask
     sentences: Mapping[int, str]
-    features: Any
+    given: Given
     shape: FrameShape
     index: Sequence[object] | None
 
@@ -56,10 +56,10 @@ class People:
     def read(cls, frame: Any, schema: Schema, expected: FrameShape | None = None) -> People:
         """Return the rows of a frame as they are; where it has the expected shape, that is theirs."""
         sheet = frames.opened(frame)
-        reading, features = frames.read(sheet, schema), frames.features_of(sheet, schema)
+        reading, shape = frames.read(sheet, schema), frames.shape_of(sheet, schema, expected)
         told = [(problem.row, problem.sentence) for problem in reading.problems]
-        shape, index = frames.shape_of(sheet, schema, expected), frames.index_of(sheet)
-        return cls(reading.cells, reading.bad_rows, _by_row(told), features, shape, index)
+        given, index = Given.of(sheet, shape, reading.cells), frames.index_of(sheet)
+        return cls(reading.cells, reading.bad_rows, _by_row(told), given, shape, index)
 
     @classmethod
     def generalised(cls, frame: Any, layout: Layout, shape: FrameShape) -> People:
@@ -77,7 +77,7 @@ class People:
         told = [(one.row, f"column {one.column!r}, row {one.row}: {UNTOLD}") for one in _firsts(reading)]
         features = _frame(frame, layout, shape, cells)
         own = frames.shape_of(features, layout.schema)
-        return cls(cells, reading.bad_rows, _by_row(told), features, own, None)
+        return cls(cells, reading.bad_rows, _by_row(told), Given(features), own, None)
 
 
 def generalised(layout: Layout, cells: Cells, bad_rows: Mask | None = None) -> Cells:

@@ -191,7 +191,7 @@ def recheck(found: str | Path | Explanations, *, model: object, threshold: float
     if not len(stored):
         return Recheck(stored, np.zeros(0, dtype=bool), [], np.empty(0))
     probe_steadiness(version, released.cells[:PROBED])
-    proba, numbers = judged_on(version, stored.mark.shape, Shown(stored.frame, stored.shape, released))
+    proba, numbers = judged_on(version, stored.mark.shape, Shown(stored.given, stored.shape, released))
     decides = stored.mark.threshold if threshold is None else threshold
     goal = replace(released.goal.take(released.row), threshold=decides, margin=0.0)
     labels = _labels(released.classes, decide(proba, decides)) if numbers is None else numbers.tolist()

@@ -90,6 +90,24 @@ def plain_labels(classes: Iterable[Any]) -> tuple[Label, ...]:
     return tuple(label.item() if isinstance(label, np.generic) else label for label in classes)
 
 
+def of_second(second: Float64[np.ndarray, " rows"]) -> Probabilities:
+    """Return the probabilities of two classes, given the second's.
+
+    >>> of_second(np.array([0.25, 1.0]))
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    return _beside(second) if compiles() else np.column_stack([1.0 - second, second])
+
+
+@Compiled
+def _beside(second: Float64[np.ndarray, " rows"]) -> Probabilities:
+    proba = np.empty((len(second), 2))
+    for row in range(len(second)):
+        proba[row, 0], proba[row, 1] = 1.0 - second[row], second[row]
+    return proba
+
+
 def threshold_of(blackbox: BlackBox) -> float | None:
     """Return the probability above which a model of two classes decides for the second; None for the likelier one."""
     threshold: float | None = getattr(blackbox, "threshold", None)

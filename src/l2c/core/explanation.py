@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float64, Int64
 
+from l2c.core.costs import costs_of
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
 from l2c.core.types import Cells, Label, Levels, Mask
@@ -136,8 +137,6 @@ class Released:
         The model's probability of the desired class for each counterfactual.
     predicted
         The class that the model puts each counterfactual in.
-    cost
-        What each change costs in all.
     valid
         Whether it reaches its row's goal.
     measured
@@ -163,11 +162,16 @@ class Released:
     cells: Cells
     chance: Float64[np.ndarray, " found"]
     predicted: Int64[np.ndarray, " found"]
-    cost: Float64[np.ndarray, " found"]
     valid: Mask
     measured: Measured | None = None
     share_valid: Float64[np.ndarray, " found"] | None = None
     coarse: Int64[np.ndarray, " rows"] | None = None
+
+    @property
+    def cost(self) -> Float64[np.ndarray, " found"]:
+        """What each change costs in all."""
+        own = self.layout.levels(self.factual)
+        return costs_of(self.layout, self.factual, own, self.row, self.cells, self.levels)
 
     @property
     def answered(self) -> Mask:

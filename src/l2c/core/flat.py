@@ -36,6 +36,15 @@ def put_at_levels(layout: Layout, flat: Numbers, levels: Levels, cells: Cells) -
         np.put_along_axis(flat, levels + layout.offsets, cells, axis=1)
 
 
+def spread(layout: Layout, stand_ins: Float64[np.ndarray, " width"], levels: Levels, cells: Cells) -> Numbers:
+    """Return the same numbers for every row, but at each feature's level the row's own cell."""
+    if compiles():
+        return _spread(stand_ins, levels, layout.offsets, cells)
+    flat = np.repeat(stand_ins[None, :], len(cells), axis=0)
+    np.put_along_axis(flat, levels + layout.offsets, cells, axis=1)
+    return flat
+
+
 def differing(numbers: Numbers, others: Numbers) -> Truths:
     """Return where two numbers are not the same; NaN is the same as NaN."""
     if compiles():
@@ -72,6 +81,16 @@ def _put_at(flat: Numbers, levels: Levels, offsets: Features, cells: Cells) -> N
     for row in range(len(levels)):
         for i in range(len(offsets)):
             flat[row, np.uint64(offsets[i] + levels[row, i])] = cells[row, i]
+
+
+@Compiled
+def _spread(stand_ins: Float64[np.ndarray, " width"], levels: Levels, offsets: Features, cells: Cells) -> Numbers:
+    flat = np.empty((len(levels), len(stand_ins)))
+    for row in range(len(levels)):
+        flat[row] = stand_ins
+        for i in range(len(offsets)):
+            flat[row, np.uint64(offsets[i] + levels[row, i])] = cells[row, i]
+    return flat
 
 
 @Compiled

@@ -17,7 +17,7 @@ from l2c.core.compiled import Compiled, compiles
 from l2c.core.conditions import Condition
 from l2c.core.costs import has_prices, move_costs
 from l2c.core.feature import FALLS, RISES, STAYS
-from l2c.core.flat import at_levels, counted, differing, put_at_levels
+from l2c.core.flat import at_levels, counted, differing, put_at_levels, spread
 from l2c.core.layout import Axis, Decode, Layout
 from l2c.core.limits import ANY, Limits, Span, chosen_levels
 from l2c.core.rules import bonds
@@ -310,7 +310,10 @@ def _as_numbers(span: Span) -> tuple[float, float]:
 def _values(plot: _Plot, decode: Decode, bounded: Sequence[int], *, other: bool) -> Float64[np.ndarray, "rows width"]:
     """Return what each level stands for, brought inside the permitted range; the row's own value at its own level."""
     layout = plot.layout
-    values = np.repeat(layout.representatives(decode, other=other)[None, :], len(plot.cells), axis=0)
+    stand_ins = layout.representatives(decode, other=other)
+    if not bounded:
+        return spread(layout, stand_ins, plot.levels, plot.cells)
+    values = np.repeat(stand_ins[None, :], len(plot.cells), axis=0)
     for i in bounded:
         places = plot.segment(i)
         low, high = _permitted(plot, i)

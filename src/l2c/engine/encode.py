@@ -54,8 +54,8 @@ class Encoder:
     def fill(self, encoded: Float32[np.ndarray, "more inputs"], cells: Cells) -> None:
         """Write the input of rows into the first ones of a matrix."""
         if self.inputs == "levels":
-            encoded[: len(cells)] = 0.0
-            np.put_along_axis(encoded[: len(cells)], self.layout.levels(cells) + self.layout.offsets, 1.0, axis=1)
+            places = self.layout.levels(cells) + self.layout.offsets
+            (_set if compiles() else _set_at_once)(encoded, places)
             return
         numeric, first, flag, _ = self._columns
         (_fill if compiles() else _fill_at_once)(encoded, cells, numeric, self.mean, self.scale, first, flag)
@@ -71,6 +71,22 @@ def _columns_of(layout: Layout) -> tuple[Bool[np.ndarray, " features"], Columns,
     widths = np.where(numeric, 1, known) + missing
     first = np.cumsum(widths) - widths
     return numeric, first, np.where(missing, first + widths - 1, -1), int(widths.sum())
+
+
+@Compiled
+def _set(encoded: Float32[np.ndarray, "rows inputs"], places: Int64[np.ndarray, "some features"]) -> None:
+    """Set the columns at some places of each row to 1, and the others to 0."""
+    for row in range(len(places)):
+        for column in range(encoded.shape[1]):
+            encoded[row, column] = 0.0
+        for i in range(places.shape[1]):
+            encoded[row, np.uint64(places[row, i])] = 1.0
+
+
+def _set_at_once(encoded: Float32[np.ndarray, "rows inputs"], places: Int64[np.ndarray, "some features"]) -> None:
+    """Do what `_set` does, all rows at once."""
+    encoded[: len(places)] = 0.0
+    np.put_along_axis(encoded[: len(places)], places, 1.0, axis=1)
 
 
 @Compiled

@@ -103,8 +103,8 @@ def judge_by_level(layout: Layout, twin: Twin, question: Question, *, twice: boo
     nothing, unknown = np.empty((0, 0)), np.zeros(len(question))
     if isinstance(twin, TreeTwin):
         weights = Weights(True, unknown, nothing, nothing, room.two_valued() & twice, *bounds)
-        lines = twin.inputs(room.values)
-        others = twin.inputs(room.others) if twice else lines
+        every = twin.inputs(np.concatenate([room.values, room.others]) if twice else room.values)
+        lines, others = (Lines(every.words, at) for at in (every.at[: len(question)], every.at[-len(question) :]))
         return Model(weights, NO_LAYERS, Grove(lines, others, toward, twin.value, twin.base))
     assert isinstance(twin, LayerTwin)  # there is no other kind
     if twin.dense:

@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from l2c.core.blackbox import BlackBox, decide
-from l2c.core.costs import costs_of
 from l2c.core.explanation import Outcome, Reason, Released
 from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
@@ -68,7 +67,7 @@ class Pools:
         """Return the release with sets of at most `asked`, each row's counterfactuals together and in order."""
         assert self.at_once in (None, (asked, selection))
         found, outcomes, steps = self._chosen(asked, selection)
-        question, cells = self.question, known(found.cells)
+        question = self.question
         return Released(
             layout=self.layout,
             classes=self.classes,
@@ -81,10 +80,9 @@ class Pools:
             row=found.row,
             rank=ranks(found.row),
             levels=found.levels,
-            cells=cells,
+            cells=known(found.cells),
             chance=found.chance,
             predicted=found.label,
-            cost=costs_of(self.layout, question.cells, question.levels, found.row, cells, found.levels),
             valid=np.ones(len(found.row), dtype=bool),
             coarse=steps if self.policy is not None and self.policy.generalise else None,
         )

@@ -45,7 +45,7 @@ class Kept:
 
     def among(self, start: int) -> Kept:
         """Return the same for rows that begin at some place of a larger batch."""
-        return replace(self, row=self.row + start)
+        return replace(self, row=self.row + start) if start else self
 
 
 @Compiled

@@ -31,7 +31,7 @@ def _counted(row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
 
 def only(released: Released, which: Mask) -> Released:
     """Return the release with some of its counterfactuals alone, ranked anew."""
-    long = ("row", "levels", "cells", "chance", "predicted", "cost", "valid")
+    long = ("row", "levels", "cells", "chance", "predicted", "valid")
     return replace(
         released,
         rank=ranks(released.row[which]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -256,7 +256,8 @@ class Search:
 
     def _keep_found(self, found: Findings, surely_valid: Int64[np.ndarray, " rows"]) -> None:
         """Keep what rows found on their walk, once the model has said what they could not."""
-        good, chance, second, label = found.sure, shares(found.lead), found.second, self.question.desired[found.row]
+        good, chance, second = found.sure, shares(found.lead), found.second
+        label = np.take(self.question.desired, found.row)
         if good.all():
             self.kept.append(Kept(found.row, found.levels, None, chance, label, second))
             self.held = self.valid = surely_valid
@@ -543,7 +544,8 @@ class Search:
         """Return what was kept with its values worked out."""
         if kept.cells is not None:
             return kept
-        return replace(kept, cells=self._values(kept.row, kept.levels, kept.second))
+        cells = self._values(kept.row, kept.levels, kept.second)
+        return Kept(kept.row, kept.levels, cells, kept.chance, kept.label, kept.second)
 
 
 def _each_in_its_place(source: Marginals | Dependences | Given) -> tuple[Marginals, Dependences, Given]:

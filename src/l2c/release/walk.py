@@ -396,8 +396,7 @@ def _add_up(
             for d in range(some):
                 bench.other[d] |= weights.differs[r, np.uint64(offset + level[d])]
         if bench.shifting[i] and not weights.deep:
-            for d in range(some):
-                bench.shift[d] += weights.shifts[r, np.uint64(offset + level[d])]
+            _add_steps(bench.shift, bench.levels, i, some, weights.shifts, r, offset)
         if watched:
             for d in range(some):
                 bench.inside[d] &= grounds.open[r, np.uint64(offset + level[d])]
@@ -507,28 +506,25 @@ def _decide(
     counts: Counts,
 ) -> tuple[int, int]:  # fmt: skip
     """Keep what is valid or may be; return how many are kept by now, and how many of the new ones are in doubt."""
-    low, high, doubtful, before = weights.low[r], weights.high[r], 0, kept
+    low, high, before = weights.low[r], weights.high[r], kept
     judged, obeying, best, valid = 0, 0, counts.best[r], counts.valid[r]
+    # Chance decides most of what follows: to work all of it out takes less than to guess which of it is needed.
     for place in range(new):
-        d, end = np.uint64(bench.asked[place]), np.uint64(kept)
-        lead, times = bench.lead[d], 1
-        most = lead
-        if lead < low and bench.other[d]:
-            lead, times = lead + bench.shift[d], 2
-            most = max(most, lead)
-        sure = lead >= high
-        if sure or lead < low:
-            obeying += 1
-            judged += times
-            best = max(best, most)
-        else:
-            doubtful += 1
-        if lead < low or (sure and valid == pool):
-            continue
-        valid += sure
-        out.row[end], out.lead[end], out.second[end], out.sure[end] = r, lead, times == 2, sure
+        d, end = np.uint64(bench.asked[np.uint64(place)]), np.uint64(kept)
+        first = bench.lead[d]
+        again = (first < low) & bench.other[d]
+        lead = first + bench.shift[d] if again else first
+        sure, bad = lead >= high, lead < low
+        clear = sure | bad
+        obeying += clear
+        judged += clear * (1 + again)
+        best = max(best, max(first, lead) if clear else -np.inf)
+        keep = (bad ^ True) & ((sure & (valid == pool)) ^ True)
+        out.row[end], out.lead[end], out.second[end], out.sure[end] = r, lead, again, sure
         bench.kept[np.uint64(kept - before)] = d
-        kept += 1
+        valid += sure & keep
+        kept += keep
+    doubtful = new - obeying
     _write_down(out.levels, before, kept, own, r, bench.levels, bench.kept, bench.moving, free)
     counts.obeying[r] += obeying
     counts.judged[r] += judged

@@ -13,11 +13,11 @@ from torch import nn
 import l2c
 from l2c.adapters import frames
 from l2c.adapters.models import as_blackbox, differentiable
-from l2c.adapters.models.torch_model import BLOCK
+from l2c.adapters.models.torch_model import BLOCK, LARGE_BLOCK
 from l2c.engine.discretise import discretise
 from l2c.errors import InputError, ModelError
 
-ROWS = BLOCK + 300
+ROWS = LARGE_BLOCK + 300
 rng = np.random.default_rng(5)
 PEOPLE = pd.DataFrame(
     {
@@ -35,13 +35,13 @@ INPUTS = l2c.OneHotInput.fit(PEOPLE, SCHEMA)
 MATRIX = torch.from_numpy(INPUTS.transform(PEOPLE))
 
 
-def network(outputs: int, *after: nn.Module) -> nn.Sequential:
+def network(outputs: int, *after: nn.Module, units: int = 32) -> nn.Sequential:
     """Return a small network with random weights, the same every time.
 
     Not too small: MKL multiplies 10 × 8 matrices such that odd and even rows round differently.
     """
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(INPUTS.width, 32), nn.ReLU(), nn.Linear(32, outputs), *after)
+    return nn.Sequential(nn.Linear(INPUTS.width, units), nn.ReLU(), nn.Linear(units, outputs), *after)
 
 
 def answers(module: nn.Module) -> np.ndarray:
@@ -131,13 +131,22 @@ def test_the_copy_is_frozen_in_evaluation_mode():
     assert not any(weight.requires_grad for weight in model.module.parameters())
 
 
-@pytest.mark.parametrize("size", [1, 7, BLOCK - 1, BLOCK, BLOCK + 1])
-def test_a_rows_answer_does_not_depend_on_the_rows_beside_it(size):
-    model = l2c.TorchModel(network(2), INPUTS)
+@pytest.mark.parametrize("size", [1, 7, BLOCK - 1, BLOCK, BLOCK + 1, LARGE_BLOCK - 1, LARGE_BLOCK, LARGE_BLOCK + 1])
+@pytest.mark.parametrize(("units", "block"), [(32, LARGE_BLOCK), (96, BLOCK)])
+def test_a_rows_answer_does_not_depend_on_the_rows_beside_it(units, block, size):
+    model = l2c.TorchModel(network(2, units=units), INPUTS)
+    assert model.block == block
     whole = model.proba(CELLS)
-    rows = range(0, ROWS, size) if size > 1 else rng.choice(ROWS, 20)
+    rows = range(0, ROWS, size) if size > BLOCK / 2 else rng.choice(ROWS, 20)
     for start in rows:
         assert (model.proba(CELLS[start : start + size]) == whole[start : start + size]).all()
+
+
+@pytest.mark.parametrize("ends", [(0, 0), (1, 1), (5, BLOCK), (BLOCK, BLOCK + 1), (300, 300, 2000, LARGE_BLOCK)])
+@pytest.mark.parametrize("units", [32, 96])
+def test_rows_in_parts_are_answered_as_all_of_them_at_once(units, ends):
+    model = l2c.TorchModel(network(1, units=units), INPUTS)
+    assert (model.proba_of_parts(np.split(CELLS, ends)) == model.proba(CELLS)).all()
 
 
 def test_no_rows_have_no_answers():
@@ -216,9 +225,13 @@ def test_gradients_reach_values_and_levels_and_agree_with_finite_differences():
             "the model answered 4 rows with shape (4, 3); expected 4 rows of 2 classes",
         ),
         (lambda m: (m[:, :2], m), "logits", "the module answered with a tuple, not a tensor"),
-        (lambda m: m.mean(), "logits", "the module answered 1024 rows with shape ()"),
-        (lambda m: m[:1, :2], "logits", "the module answered 1024 rows with shape (1, 2)"),
-        (lambda m: m[:, :, None], "logits", f"the module answered 1024 rows with shape (1024, {INPUTS.width}, 1)"),
+        (lambda m: m.mean(), "logits", f"the module answered {LARGE_BLOCK} rows with shape ()"),
+        (lambda m: m[:1, :2], "logits", f"the module answered {LARGE_BLOCK} rows with shape (1, 2)"),
+        (
+            lambda m: m[:, :, None],
+            "logits",
+            f"the module answered {LARGE_BLOCK} rows with shape ({LARGE_BLOCK}, {INPUTS.width}, 1)",
+        ),
         (lambda m: m.nothing, "logits", "the module raised AttributeError: 'Tensor' object has no attribute 'nothing'"),
     ],
 )

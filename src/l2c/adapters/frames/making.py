@@ -114,6 +114,11 @@ class Making:
         return found
 
 
+def are_exact(cells: Cells) -> bool:
+    """Return whether none is missing, or a whole number so large that it may not be what its cell says."""
+    return bool((np.abs(cells) <= EXACT).all())
+
+
 def level_places(schema: Schema, cells: Cells) -> Int64[np.ndarray, "features rows"]:
     """Return where each cell is found in the column of all levels of its feature; of a number, behind them."""
     if compiles():

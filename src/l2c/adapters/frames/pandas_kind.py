@@ -33,6 +33,9 @@ STORED = (pd.api.extensions.ExtensionArray, np.ndarray)
 FEW = 4096
 """Rows up to which all columns of texts are gathered at once."""
 
+Types = tuple[str | type, ...]
+"""For each column, the name of a plain array's type, or the class of any other array."""
+
 
 @dataclass(frozen=True, slots=True)
 class PandasKind:
@@ -161,11 +164,19 @@ class PandasKind:
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         arrays = [_stored(column) for column in columns.values()]
-        blocks = _blocks(arrays) if arrays and FROM_BLOCKS is not None else None
+        types = tuple(array.dtype.str if isinstance(array, np.ndarray) else type(array) for array in arrays)
+        blocks = _blocks(types) if arrays and FROM_BLOCKS is not None else None
         if blocks is None:
             return pd.DataFrame(dict(zip(columns, map(_kept, arrays), strict=True)), copy=False)
         # What is stored already need not be looked at again, column by column.
-        return FROM_BLOCKS(blocks, _positions(len(arrays[0])).view(), _index(tuple(columns)).view())
+        held = [_held(arrays, places) for places in blocks]
+        index, names = _positions(len(arrays[0])).view(), _index(tuple(columns)).view()
+        if (mould := MOULDS.get(types)) is not None:
+            return mould.cast(held, index, names)
+        frame = FROM_BLOCKS(list(zip(held, map(np.array, blocks), strict=True)), index, names)
+        if types not in MOULDS:
+            MOULDS[types] = _Mould.of(frame, held)
+        return frame
 
     def labels(self, frame: Any) -> list[Any] | None:
         plain = frame.index.equals(pd.RangeIndex(len(frame)))
@@ -245,25 +256,64 @@ def _stored(column: Any) -> Any:
     return array.to_numpy() if isinstance(array, pd.arrays.NumpyExtensionArray) else array
 
 
-def _blocks(arrays: Sequence[Any]) -> list[tuple[Any, np.ndarray]] | None:
-    """Return columns as the blocks in which pandas keeps them, with their places: plain arrays of a type together.
+@lru_cache(maxsize=256)
+def _blocks(types: Types) -> tuple[tuple[int, ...], ...] | None:
+    """Return which columns pandas keeps together in a block: plain arrays of a type.
 
     None where pandas may keep one of them otherwise.
     """
-    blocks: list[tuple[Any, np.ndarray]] = []
-    alike: dict[np.dtype[Any], list[int]] = {}
-    for place, single in enumerate(np.arange(len(arrays))[:, None]):
-        array = arrays[place]
-        if not isinstance(array, np.ndarray):
-            blocks.append((array, single))
-        elif array.dtype.kind in "biufO":
-            alike.setdefault(array.dtype, []).append(place)
-        else:
+    alike: dict[str, list[int]] = {}
+    for place, name in enumerate(types):
+        if isinstance(name, str):
+            alike.setdefault(name, []).append(place)
+    if any(np.dtype(name).kind not in "biufO" for name in alike):
+        return None
+    single = ((place,) for place, kind in enumerate(types) if isinstance(kind, type))
+    return (*single, *map(tuple, alike.values()))
+
+
+def _held(arrays: Sequence[Any], places: tuple[int, ...]) -> Any:
+    """Return the columns of a block as pandas keeps them; plain arrays are copied."""
+    first = arrays[places[0]]
+    if not isinstance(first, np.ndarray):
+        return first
+    return np.concatenate([arrays[place] for place in places]).reshape(len(places), -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Mould:
+    """How pandas keeps columns of some types, as was seen in a frame: with it others like that one cost a third."""
+
+    manager: Any
+    blocks: tuple[tuple[Any, Any], ...]
+
+    @classmethod
+    def of(cls, frame: Any, held: Sequence[Any]) -> _Mould | None:
+        """Return the mould of a frame that was made of these values, if pandas keeps them as they are.
+
+        None where it does not, or where it is no longer the pandas that is known here.
+        """
+        try:
+            manager = frame._mgr
+            as_they_are = all(one.shape == block.values.shape for one, block in zip(held, manager.blocks, strict=True))
+            mould = cls(type(manager), tuple((type(block), block.mgr_locs) for block in manager.blocks))
+            again = mould.cast([one.copy() for one in held], frame.index, frame.columns)
+            same = again.equals(frame) and again.dtypes.equals(frame.dtypes)
+            return mould if as_they_are and same else None
+        except (AttributeError, TypeError):
             return None
-    for places in alike.values():
-        lines = np.concatenate([arrays[place] for place in places])
-        blocks.append((lines.reshape(len(places), -1), np.array(places)))
-    return blocks
+
+    def cast(self, held: Sequence[Any], index: Any, names: Any) -> Any:
+        """Return the frame of the same blocks with other values in them."""
+        blocks = tuple(
+            block(values, placement=places, ndim=2) for (block, places), values in zip(self.blocks, held, strict=True)
+        )
+        maker: Any = pd.DataFrame
+        return maker._from_mgr(self.manager(blocks, [names, index], verify_integrity=False), [names, index])
+
+
+MOULDS: dict[Types, _Mould | None] = {}
+"""The moulds of the frames that were made, by the types of their columns."""
 
 
 def _kept(column: Any) -> Any:

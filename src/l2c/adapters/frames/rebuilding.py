@@ -6,21 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from l2c.adapters.frames.given import Given, features_of
 from l2c.adapters.frames.kinds import library_of
-from l2c.adapters.frames.making import EXACT, level_column, level_places, make
+from l2c.adapters.frames.making import EXACT, are_exact, level_column, level_places, make
 from l2c.adapters.frames.opened import opened
 from l2c.adapters.frames.reading import read
 from l2c.adapters.frames.shape import FrameShape, shape_of
 from l2c.adapters.frames.stored import Dtype, FrameKind, Part, Positions
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Mask
-
-COPIES_ON_WRITE = pd.__version__ >= "3"
-"""Whether a frame that shares its columns with another one takes its own copy when either is written to."""
 
 
 def rebuild(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: Mask) -> Any:
@@ -48,15 +45,15 @@ def rebuild(frame: Any, schema: Schema, rows: Positions, cells: Cells, changed: 
     features = features_of(frame, schema)
     shape, own = shape_of(features, schema), read(features, schema).cells
     now = np.where(changed, cells, own[rows])
-    return shape.library.frame(rebuilt_columns(features, shape, rows, now, own))
+    return shape.library.frame(rebuilt_columns(Given(features), shape, rows, now, own))
 
 
-def rebuilt_columns(frame: Any, shape: FrameShape, rows: Positions, cells: Cells, own: Cells) -> dict[str, Any]:
+def rebuilt_columns(given: Given, shape: FrameShape, rows: Positions, cells: Cells, own: Cells) -> dict[str, Any]:
     """Return the columns of the frame that `rebuild` returns, as its library keeps them; they are nobody else's.
 
     Parameters
     ----------
-    frame, shape
+    given, shape
         The frame of features that the rows came from, and its shape.
     rows, cells
         For each row of the result, the position of the row it started from, and its cells.
@@ -69,7 +66,7 @@ def rebuilt_columns(frame: Any, shape: FrameShape, rows: Positions, cells: Cells
     found = told.making.columns(cells)
     if told is not shape:
         changed = (cells != own[rows]) & ~(np.isnan(cells) & np.isnan(own[rows]))
-        found |= _gathered(frame, kind, schema, rows, cells, changed, found)
+        found |= _gathered(given.frame, kind, schema, rows, cells, changed, found)
     return {name: found[name] for name, _ in shape.columns}
 
 
@@ -95,28 +92,19 @@ def _gathered(
     return dict(zip(parts, kind.gather_all(list(parts.values())), strict=True))
 
 
-def features_of(frame: Any, schema: Schema) -> Any:
-    """Return the frame with the schema's columns only, in its own order."""
-    sheet = opened(frame)
-    whole, names = sheet.frame, [name for name in sheet.names if name in schema]
-    if sheet.kind.name == "pandas":
-        return whole.copy(deep=not COPIES_ON_WRITE) if len(names) == len(sheet.names) else whole[names]
-    return nw.from_native(whole, eager_only=True).select(names).to_native()
-
-
 def height(frame: Any) -> int:
     """Return the number of rows of a frame."""
     return len(frame)
 
 
-def holds_what_is_built(frame: Any, own: FrameShape, shape: FrameShape, cells: Cells) -> bool:
+def holds_what_is_built(given: Given, own: FrameShape, shape: FrameShape, cells: Cells) -> bool:
     """Return whether the values of a frame are the very ones that another's shape builds from its cells.
 
     Where that cannot be told from the columns' types the answer is no.
 
     Parameters
     ----------
-    frame, own, cells
+    given, own, cells
         The frame, its own shape and its cells.
 
     Examples
@@ -125,18 +113,18 @@ def holds_what_is_built(frame: Any, own: FrameShape, shape: FrameShape, cells: C
     >>> rows, cells = pd.DataFrame({"age": [30, 40]}), np.array([[30.0], [40.0]])
     >>> floats, schema = rows.astype("float64"), Schema.infer(rows)
     >>> shape = shape_of(rows, schema)
-    >>> holds_what_is_built(rows, shape, shape, cells)
+    >>> holds_what_is_built(Given(rows), shape, shape, cells)
     True
-    >>> holds_what_is_built(floats, shape_of(floats, schema), shape, cells)
+    >>> holds_what_is_built(Given(floats), shape_of(floats, schema), shape, cells)
     False
     """
     # Of what is missing there may be two sorts, and a whole number beyond 2^53 is not what its cell says.
-    if own.kind != shape.kind or np.isnan(cells).any() or np.abs(cells).max(initial=0.0) > EXACT:
+    if own.kind != shape.kind or not are_exact(cells):
         return False
     if own is shape and shape.told_by_cells is shape:
         return True
     types = dict(own.columns)
-    return all(types[name] == dtype and _is_plain(frame, name, dtype) for name, dtype in shape.columns)
+    return all(types[name] == dtype and _is_plain(given.frame, name, dtype) for name, dtype in shape.columns)
 
 
 def _is_plain(frame: Any, name: str, dtype: Dtype) -> bool:

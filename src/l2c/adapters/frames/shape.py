@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from l2c.adapters.frames.kinds import KINDS, library_of
-from l2c.adapters.frames.making import Making
+from l2c.adapters.frames.making import Making, are_exact
 from l2c.adapters.frames.opened import opened
 from l2c.adapters.frames.stored import Dtype, FrameKind
 from l2c.core.feature import Feature
@@ -61,6 +61,10 @@ class FrameShape:
         )
         columns = tuple(kept)
         return self if columns == self.columns else replace(self, columns=columns)
+
+    def is_told_by(self, cells: Cells) -> bool:
+        """Return whether a frame of this shape that holds these cells is the one that is built from them."""
+        return self.told_by_cells is self and are_exact(cells)
 
     @cached_property
     def keeps_numbers(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from l2c.adapters.models.one_hot_input import OneHotInput
-from l2c.core.blackbox import checked, plain_labels
+from l2c.core.blackbox import checked, of_second, plain_labels
 from l2c.core.layout import Layout
 from l2c.core.types import Cells, Label, Probabilities
 from l2c.errors import MissingExtraError, ModelError
@@ -19,8 +19,11 @@ from l2c.errors import MissingExtraError, ModelError
 if TYPE_CHECKING:
     from torch import Tensor
 
-BLOCK = 1024
+BLOCK, LARGE_BLOCK = 1024, 4096
 """Rows a call: the last block is padded, so that an answer does not depend on the other rows."""
+
+FEW_WEIGHTS = 1024
+"""With no more weights than these a module answers sooner than it is called, and gets the large blocks."""
 
 
 class TorchModel:
@@ -52,24 +55,32 @@ class TorchModel:
         self.inputs = inputs
         self.classes = plain_labels(classes)
         self.outputs = outputs
+        weights = sum(weight.numel() for weight in self.module.parameters())
+        self.block = BLOCK if weights > FEW_WEIGHTS else LARGE_BLOCK
 
     def proba(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for each row."""
-        torch = _torch()
+        return self.proba_of_parts((cells,))
+
+    def proba_of_parts(self, parts: Sequence[Cells]) -> Probabilities:
+        """Return the same for rows that are given in parts, one after the other."""
+        torch, rows = _torch(), sum(len(part) for part in parts)
         # One block for all, filled again and again: it stays near, where a matrix of all rows would not.
-        block = np.zeros((BLOCK, self.inputs.width), dtype=np.float32)
+        block = np.zeros((self.block, self.inputs.width), dtype=np.float32)
         matrix, told = torch.from_numpy(block), np.empty((0, 0))
         with torch.no_grad():
-            for start in range(0, max(len(cells), 1), BLOCK):
-                some = cells[start : start + BLOCK]
-                self.inputs.encoder.fill(block, some)
+            for start in range(0, max(rows, 1), self.block):
+                filled = 0
+                for some in _of_block(parts, start, self.block):
+                    self.inputs.encoder.fill(block[filled:], some)
+                    filled += len(some)
                 if start:  # a new block is empty, and one that was used is not
-                    block[len(some) :] = 0.0
+                    block[filled:] = 0.0
                 answer = self._asked(matrix)
                 if not start:
-                    told = np.empty((len(cells), answer.shape[1]))
-                told[start : start + BLOCK] = answer.numpy()[: len(some)]
-        return checked(self._probabilities(told), len(cells), len(self.classes))
+                    told = np.empty((rows, answer.shape[1]))
+                told[start : start + filled] = answer.numpy()[:filled]
+        return checked(self._probabilities(told), rows, len(self.classes))
 
     def _probabilities(self, answer: Float64[np.ndarray, "rows outputs"]) -> Probabilities:
         """Return the probability of each class, from the module's outputs."""
@@ -78,10 +89,7 @@ class TorchModel:
             return np.asarray(torch.from_numpy(answer).softmax(dim=1))
         if answer.shape[1] > 1:
             return answer
-        proba = np.empty((len(answer), 2))
-        proba[:, 1] = torch.from_numpy(answer[:, 0]).sigmoid() if self.outputs == "logits" else answer[:, 0]
-        np.subtract(1.0, proba[:, 1], out=proba[:, 0])
-        return proba
+        return of_second(torch.from_numpy(answer[:, 0]).sigmoid().numpy() if self.outputs == "logits" else answer[:, 0])
 
     def differentiable(self, layout: Layout) -> DifferentiableModule:
         """Return the same model for soft rows, with gradients."""
@@ -152,6 +160,15 @@ class DifferentiableModule:
                 parts.append(one_hot[:, start : start + axis.size])
         answer: Tensor = self.model._logits(torch.cat(parts, dim=1))
         return answer
+
+
+def _of_block(parts: Sequence[Cells], start: int, size: int) -> Iterator[Cells]:
+    """Yield what lies in a block of rows that are given in parts."""
+    for part in parts:
+        some = part[max(start, 0) : max(start + size, 0)]
+        if len(some):
+            yield some
+        start -= len(part)
 
 
 def _torch() -> Any:
