@@ -943,10 +943,47 @@ def test_a_frame_like_one_before_is_as_whole_as_that(names: Sequence[str]) -> No
     for name in names:
         again.loc[0, name] = again.loc[1, name]
     again.insert(1, "new", [7, 8])
-    again = again.drop(columns=list(names)[0])
+    again = again.drop(columns=next(iter(names)))
     assert again.columns.tolist() == ["new", *list(names)[1:]]
     assert_same(pd.concat([again, again]).head(2), again)
     assert_same(other, first.iloc[[2, 0]].reset_index(drop=True))
+
+
+CATEGORIES = {
+    "as the schema has them": pd.CategoricalDtype(["clerk", "cook", "nurse"]),
+    "ordered, in another order": pd.CategoricalDtype(["nurse", "clerk", "cook"], ordered=True),
+    "more": pd.CategoricalDtype(["boss", "clerk", "cook", "nurse"]),
+    "of objects": pd.CategoricalDtype(pd.Index(["clerk", "cook", "nurse"], dtype=object)),
+    "in Python": pd.CategoricalDtype(pd.Index(["clerk", "cook", "nurse"], dtype=pd.StringDtype("python"))),
+}
+
+
+@pytest.mark.parametrize("dtype", CATEGORIES.values(), ids=CATEGORIES)
+def test_categories_are_read_and_come_back_as_they_are(dtype: pd.CategoricalDtype) -> None:
+    feature = Feature(name="job", kind="categorical", levels=("clerk", "cook", "nurse"), missing=True)
+    schema = Schema((feature, Feature(name="age", kind="numeric", integer=True)))
+    rows = pd.DataFrame({"job": pd.Categorical(["nurse", None, "clerk"], dtype=dtype), "age": [30, 40, 50]})
+    assert np.array_equal(read(rows, schema).cells, [[2, 30], [np.nan, 40], [0, 50]], equal_nan=True)
+    shape, cells = shape_of(rows, schema), read(rows, schema).cells
+    assert shape.columns[0][1] == Dtype(shape.columns[0][1].name, tuple(dtype.categories), dtype.ordered)
+    now, changed = cells[[0, 1, 2, 2]].copy(), np.zeros((4, 2), dtype=bool)
+    now[3, 0], changed[3, 0] = 1, True
+    made = rebuild(rows, schema, np.array([0, 1, 2, 2]), now, changed)
+    expected = pd.DataFrame(
+        {"job": pd.Categorical(["nurse", None, "clerk", "cook"], dtype=dtype), "age": [30, 40, 50, 50]}
+    )
+    assert_same(made, expected)
+    assert_same(shape.build(cells), rows)
+
+
+def test_a_level_that_is_no_category_of_a_frame_is_told_where_it_is_needed() -> None:
+    feature = Feature(name="job", kind="categorical", levels=("clerk", "cook", "nurse"))
+    schema = Schema((feature, Feature(name="age", kind="numeric", integer=True)))
+    rows = pd.DataFrame({"job": pd.Categorical(["nurse"]), "age": [30]})
+    stays, moves = np.array([[False, True]]), np.array([[True, False]])
+    assert rebuild(rows, schema, np.array([0]), np.array([[2.0, 31.0]]), stays)["job"].tolist() == ["nurse"]
+    with pytest.raises(DataError, match="column 'job' has no category 'cook'; add it to the column's categories"):
+        rebuild(rows, schema, np.array([0]), np.array([[1.0, 30.0]]), moves)
 
 
 def test_given_rows_stay_as_they_were_given_whatever_their_frame_is_like() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from l2c.core.layout import Layout
 from l2c.core.streams import Streams
 from l2c.engine.constrain import local_distribution, log_weights
-from l2c.engine.sample import BITS, draw_levels, integer_cdf, mixed_law
+from l2c.engine.sample import BITS, draw_levels, drawn_from, integer_cdf, mixed_law
 from tables import SEEDS, layouts, random_cells, random_question, small_layout
 
 EXTREMES = (0, 1, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1)
@@ -55,6 +55,14 @@ def test_the_distribution_function_rises_to_its_end_and_is_right_to_half_a_unit(
                 assert edge == pytest.approx(running * 2**BITS, abs=0.5 + 1e-5)
                 assert edge >= before
                 before = edge
+
+
+@given(layouts(), SEEDS)
+def test_law_and_distribution_function_in_one_pass_are_what_they_are_one_after_the_other(layout, seed):
+    rng = np.random.default_rng(seed)
+    levels, local, selection, law = random_law(layout, 4, rng)
+    rows = rng.integers(0, 4, rng.integers(0, 6))
+    assert np.array_equal(drawn_from(layout, local, selection, levels, rows), integer_cdf(layout, law[rows]))
 
 
 @given(layouts(), SEEDS)

@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float64, Int64
 
 from l2c.core.blackbox import of_second
 from l2c.core.compiled import Compiled, compiles
+from l2c.core.exponential import shares
 from l2c.core.layout import Layout
 from l2c.core.types import Cells, Levels, Probabilities
 
@@ -215,7 +216,6 @@ def softmax(scores: np.ndarray) -> Probabilities:
     """Return the probability of each class from its score; a single one is the second's, and the first's is then 0."""
     if scores.shape[1] <= 2:
         second = scores[:, -1].astype(np.float64)
-        with np.errstate(over="ignore"):
-            return of_second(1 / (1 + np.exp((scores[:, 0] if scores.shape[1] == 2 else 0.0) - second)))
+        return of_second(shares(second - scores[:, 0] if scores.shape[1] == 2 else second))
     mass = np.exp(scores - scores.max(axis=1, keepdims=True), dtype=np.float64)
     return np.asarray(mass / mass.sum(axis=1, keepdims=True))

@@ -32,7 +32,7 @@ from l2c.engine.likely import likely_levels, raised
 from l2c.engine.networks import Network, forward
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import ReferenceLaw
-from l2c.engine.sample import BITS, draw_levels, integer_cdf, mixed_law
+from l2c.engine.sample import BITS, draw_levels, drawn_from, integer_cdf, mixed_law
 from l2c.engine.tilt import eased, tilted
 
 
@@ -185,8 +185,8 @@ class Draws:
         if self._bonds:
             return ()
         if not self.exponent:
-            law = integer_cdf(layout, self._law(rows))
-            return [(np.arange(len(rows)), Marginals(keys[rows], words_of(len(layout.axes)), law))]
+            cdf = drawn_from(layout, self.local, self.selection, self.question.levels, rows)
+            return [(np.arange(len(rows)), Marginals(keys[rows], words_of(len(layout.axes)), cdf))]
         desired = self.question.desired[rows]
         by_class = [(np.flatnonzero(desired == index), law) for index, law in enumerate(self.method.laws)]
         return [(some, self._dependences(law, rows[some])) for some, law in by_class if len(some)]

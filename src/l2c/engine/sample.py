@@ -85,6 +85,42 @@ def _summed_up(
     return cdf
 
 
+def drawn_from(
+    layout: Layout,
+    local: Float64[np.ndarray, "rows width"],
+    selection: Float64[np.ndarray, "rows features"],
+    levels: Levels,
+    rows: Int64[np.ndarray, " some"],
+) -> UInt32[np.ndarray, "some width"]:
+    """Return the distribution functions of the mixed law, for some of the rows: both of the above in one pass."""
+    if compiles():
+        return _mixed_and_summed_up(local, selection, levels, rows, layout.offsets, layout.sizes)
+    return integer_cdf(layout, mixed_law(layout, local[rows], selection[rows], levels[rows]))
+
+
+@Compiled
+def _mixed_and_summed_up(
+    local: Float64[np.ndarray, "rows width"],
+    selection: Float64[np.ndarray, "rows features"],
+    levels: Levels,
+    rows: Int64[np.ndarray, " some"],
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> UInt32[np.ndarray, "some width"]:
+    cdf, running = np.empty((len(rows), local.shape[1]), np.uint32), np.empty(sizes.max())
+    for n in range(len(rows)):
+        row = np.uint64(rows[n])
+        for i in range(len(sizes)):
+            share, own, total = selection[row, i], levels[row, i], 0.0
+            for j in range(sizes[i]):
+                mass = share * local[row, np.uint64(offsets[i] + j)]
+                total += mass + (1 - share) if j == own else mass
+                running[j] = total
+            for j in range(sizes[i]):
+                cdf[n, np.uint64(offsets[i] + j)] = np.uint32(np.rint(running[j] / total * 2.0**BITS))
+    return cdf
+
+
 def draw_levels(
     layout: Layout,
     cdf: UInt32[np.ndarray, "rows width"],

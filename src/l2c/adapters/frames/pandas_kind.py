@@ -44,9 +44,7 @@ class PandasKind:
     name: str = "pandas"
 
     def names(self, frame: Any) -> list[Any]:
-        labels = frame.columns.array
-        texts = labels.__arrow_array__() if _is_text(labels) else None
-        return list(frame.columns.tolist()) if texts is None or texts.null_count else texts.to_pylist()
+        return _listed(frame.columns)
 
     def columns(self, frame: Any) -> list[Any]:
         walk = getattr(frame, "_iter_column_arrays", None)
@@ -59,7 +57,7 @@ class PandasKind:
     def dtype_of(self, column: Any) -> Dtype:
         native = column.dtype
         if isinstance(native, pd.CategoricalDtype):
-            return Dtype(_name(native), tuple(native.categories.tolist()), bool(native.ordered))
+            return Dtype(_name(native), tuple(_listed(native.categories)), bool(native.ordered))
         if isinstance(native, pd.ArrowDtype):
             stored = arrow_dtype(self.arrow(column))
             return Dtype(_name(native), stored.categories, stored.ordered)
@@ -73,13 +71,17 @@ class PandasKind:
         return column.astype(np.float64) if isinstance(column, np.ndarray) and _is_number(column.dtype) else None
 
     def texts(self, column: Any) -> list[str | None] | None:
+        if _has_text_categories(column):
+            categories = [*_listed(column.categories), None]  # what is missing has the code −1
+            return [categories[code] for code in column.codes.tolist()]
         return column.__arrow_array__().to_pylist() if _is_text(column) else None
 
     def is_told_by_cells(self, dtype: Dtype, *, numeric: bool) -> bool:
         native = _native(dtype)
         if numeric:
             return isinstance(native, np.dtype) and _is_number(native)
-        return isinstance(native, pd.StringDtype) and native.storage == "pyarrow"
+        held = native.categories.dtype if isinstance(native, pd.CategoricalDtype) else native
+        return isinstance(held, pd.StringDtype) and held.storage == "pyarrow"
 
     def value_type(self, dtype: Dtype) -> pa.DataType | None:
         return None if dtype.name == "object" else _value_type(dtype)
@@ -105,7 +107,7 @@ class PandasKind:
         return native.__from_arrow__(values)
 
     def gather(self, column: Any, extra: Any, index: Positions) -> Any:
-        if extra is not None and extra.dtype != column.dtype:
+        if extra is not None and not _are_alike(extra, column):
             extra = extra.astype(column.dtype)
         if isinstance(column, np.ndarray):
             return (column if extra is None else np.concatenate([column, extra]))[index]
@@ -185,6 +187,24 @@ class PandasKind:
 
 def _is_text(column: Any) -> bool:
     return isinstance(column, pd.arrays.ArrowStringArray)
+
+
+def _has_text_categories(column: Any) -> bool:
+    return isinstance(column, pd.Categorical) and _is_text(column.categories.array)
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Return whether two columns are of the same type."""
+    if _has_text_categories(one) and _has_text_categories(other):  # to compare the types takes pandas three times that
+        same = one.ordered == other.ordered and one.categories.dtype == other.categories.dtype
+        return same and _listed(one.categories) == _listed(other.categories)
+    return bool(one.dtype == other.dtype)
+
+
+def _listed(labels: Any) -> list[Any]:
+    """Return the labels of an index; texts by way of Arrow, where a step costs less."""
+    texts = labels.array.__arrow_array__() if _is_text(labels.array) else None
+    return list(labels.tolist()) if texts is None or texts.null_count else texts.to_pylist()
 
 
 def _gathered(parts: Sequence[Part]) -> Iterator[Any]:

@@ -60,20 +60,21 @@ def rebuilt_columns(given: Given, shape: FrameShape, rows: Positions, cells: Cel
     own
         The cells of the rows that they started from.
     """
-    schema, kind, told = shape.schema, shape.library, shape.told_by_cells
+    schema, told = shape.schema, shape.told_by_cells
     if (np.abs(cells) > EXACT).any():
         told = replace(told, columns=tuple(one for one in told.columns if not schema[one[0]].numeric))
     found = told.making.columns(cells)
     if told is not shape:
         changed = (cells != own[rows]) & ~(np.isnan(cells) & np.isnan(own[rows]))
-        found |= _gathered(given.frame, kind, schema, rows, cells, changed, found)
+        found |= _gathered(given.frame, shape, rows, cells, changed, found)
     return {name: found[name] for name, _ in shape.columns}
 
 
 def _gathered(
-    frame: Any, kind: FrameKind, schema: Schema, rows: Positions, cells: Cells, changed: Mask, found: Collection[str]
+    frame: Any, shape: FrameShape, rows: Positions, cells: Cells, changed: Mask, found: Collection[str]
 ) -> dict[str, Any]:
     """Return the columns that were not found otherwise: the caller's own values but where they changed."""
+    kind, schema, types = shape.library, shape.schema, dict(shape.columns)
     # Behind a column stand all levels of its feature, and a missing value.
     index = np.where(changed.T, len(frame) + level_places(schema, cells), rows)
     parts: dict[str, Part] = {}
@@ -81,7 +82,7 @@ def _gathered(
         if name in found:
             continue
         place = schema.index(name)
-        dtype, feature, moved = kind.dtype_of(column), schema.features[place], changed[:, place]
+        dtype, feature, moved = types[name], schema.features[place], changed[:, place]
         if not moved.any():
             parts[name] = column, None, rows
         elif (levels := level_column(kind, dtype, feature, cells[:, place])) is not None:
