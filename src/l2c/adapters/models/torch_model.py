@@ -66,7 +66,7 @@ class TorchModel:
         """Return the same for rows that are given in parts, one after the other."""
         torch, rows = _torch(), sum(len(part) for part in parts)
         # One block for all, filled again and again: it stays near, where a matrix of all rows would not.
-        block = np.zeros((self.block, self.inputs.width), dtype=np.float32)
+        block = np.empty((self.block, self.inputs.width), dtype=np.float32)
         matrix, told = torch.from_numpy(block), np.empty((0, 0))
         with torch.no_grad():
             for start in range(0, max(rows, 1), self.block):
@@ -74,8 +74,7 @@ class TorchModel:
                 for some in _of_block(parts, start, self.block):
                     self.inputs.encoder.fill(block[filled:], some)
                     filled += len(some)
-                if start:  # a new block is empty, and one that was used is not
-                    block[filled:] = 0.0
+                block[filled:] = 0.0
                 answer = self._asked(matrix)
                 if not start:
                     told = np.empty((rows, answer.shape[1]))
