@@ -49,7 +49,7 @@ DOORS: dict[str, tuple[tuple[type, str], ...]] = {
     "choosing": ((Search, "chosen"),),
     "decoding": ((Search, "with_values"),),
     "outcomes": ((Pools, "release"),),
-    LAST_WORD: ((TorchModel, "proba"),),
+    LAST_WORD: ((TorchModel, "proba_of_parts"),),
 }  # fmt: skip
 """Where each stage begins and ends; a door that is not there is passed over."""
 
