@@ -23,6 +23,7 @@ from l2c.adapters import frames
 from l2c.adapters.frames import FrameShape, read, rebuild, shape_of, strict
 from l2c.adapters.frames.given import COPIES_ON_WRITE
 from l2c.adapters.frames.kinds import KINDS
+from l2c.adapters.frames.pandas_kind import FROM_BLOCKS, MOULDS
 from l2c.adapters.frames.reading import are_sound, suspects
 from l2c.adapters.frames.stored import Dtype
 from l2c.core.feature import Feature
@@ -928,6 +929,14 @@ def test_a_frame_is_the_one_that_pandas_makes_and_shares_no_plain_array(since: l
     made.index.name, made.columns.name = "person", "feature"
     other = KINDS["pandas"].frame(columns)
     assert (other.index.name, other.columns.name) == (None, None)
+
+
+@pytest.mark.skipif(FROM_BLOCKS is None, reason="pandas makes no frames of blocks")
+def test_frames_of_texts_and_numbers_have_a_mould_and_such_of_dates_have_none() -> None:
+    for name, has in (("town", True), ("job", True), ("since", False)):
+        KINDS["pandas"].frame({"count": EVERY_SORT["count"], name: (EVERY_SORT | DATES)[name]})
+        mould = MOULDS[EVERY_SORT["count"].dtype.str, type((EVERY_SORT | DATES)[name])]
+        assert (mould is not None) == has
 
 
 DATES = {"since": pd.array(pd.date_range("2024-01-01", periods=3)), "until": pd.period_range("2024", periods=3).array}

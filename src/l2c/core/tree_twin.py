@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64, UInt64
 
 from l2c.core.compiled import Compiled, Inlined, compiles
+from l2c.core.flat import spread
 from l2c.core.layout import Layout
 from l2c.core.twin import Twin, softmax
 from l2c.core.types import Cells, Levels, Probabilities
@@ -115,8 +116,7 @@ class TreeTwin(Twin):
         if compiles():
             given = (self.layout.offsets, self.numeric, self.known, self.cuts, self.value, self.base)
             return softmax(leads_of_rows(cells, levels, *given)[:, None])
-        values = np.repeat(self.layout.representatives("median")[None, :], len(cells), axis=0)
-        np.put_along_axis(values, levels + self.layout.offsets, cells, axis=1)
+        values = spread(self.layout, self.layout.representatives("median"), levels, cells)
         return self.proba(self.inputs(values), np.arange(len(cells)), levels)
 
 

@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float64, Int64
 from l2c.core.blackbox import of_second
 from l2c.core.compiled import Compiled, compiles
 from l2c.core.exponential import shares
+from l2c.core.flat import spread
 from l2c.core.layout import Layout
 from l2c.core.types import Cells, Levels, Probabilities
 
@@ -130,8 +131,7 @@ class LayerTwin(Twin):
             given = (self.layout.offsets, self.numeric, self.mean, self.scale, self.weights, self.bias)
             sums = first_layer_of_rows(cells, levels, *given)
             return self._of_sums(sums) if self.dense is None else softmax(self._through(sums))
-        values = np.repeat(self.layout.representatives("median")[None, :], len(cells), axis=0)
-        np.put_along_axis(values, levels + self.layout.offsets, cells, axis=1)
+        values = spread(self.layout, self.layout.representatives("median"), levels, cells)
         return self.proba(self.inputs(values), np.arange(len(cells)), levels)
 
 

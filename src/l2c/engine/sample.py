@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float64, Int64, UInt32
 
-from l2c.core.compiled import Compiled, compiles
+from l2c.core.compiled import Compiled, Inlined, compiles
 from l2c.core.layout import Layout
 from l2c.core.types import Levels
 
@@ -43,14 +43,27 @@ def _mixed(
 ) -> Float64[np.ndarray, "rows width"]:
     law = np.empty(local.shape)
     for row in range(len(local)):
-        for i in range(len(sizes)):
-            share = selection[row, i]
-            # A place that cannot be negative is looked up without being tested for it.
-            for at in range(offsets[i], offsets[i] + sizes[i]):
-                place = np.uint64(at)
-                law[row, place] = share * local[row, place]
-            law[row, np.uint64(offsets[i] + levels[row, i])] += 1 - share
+        _mix(law[row], local, selection, levels, row, offsets, sizes)
     return law
+
+
+@Inlined
+def _mix(
+    law: Float64[np.ndarray, " width"],
+    local: Float64[np.ndarray, "rows width"],
+    selection: Float64[np.ndarray, "rows features"],
+    levels: Levels,
+    row: int,
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> None:
+    """Write down the law of one row."""
+    # A place that cannot be negative is looked up without being tested for it.
+    for i in range(len(sizes)):
+        share = selection[row, i]
+        for at in range(offsets[i], offsets[i] + sizes[i]):
+            law[np.uint64(at)] = share * local[row, np.uint64(at)]
+        law[np.uint64(offsets[i] + levels[row, i])] += 1 - share
 
 
 def integer_cdf(layout: Layout, law: Float64[np.ndarray, "rows width"]) -> UInt32[np.ndarray, "rows width"]:
@@ -75,14 +88,26 @@ def _summed_up(
 ) -> UInt32[np.ndarray, "rows width"]:
     cdf, running = np.empty(law.shape, np.uint32), np.empty(sizes.max())
     for row in range(len(law)):
-        for i in range(len(sizes)):
-            total = 0.0
-            for j in range(sizes[i]):
-                total += law[row, np.uint64(offsets[i] + j)]
-                running[j] = total
-            for j in range(sizes[i]):
-                cdf[row, np.uint64(offsets[i] + j)] = np.uint32(np.rint(running[j] / total * 2.0**BITS))
+        _sum_up(cdf[row], law[row], running, offsets, sizes)
     return cdf
+
+
+@Inlined
+def _sum_up(
+    cdf: UInt32[np.ndarray, " width"],
+    law: Float64[np.ndarray, " width"],
+    running: Float64[np.ndarray, " largest"],
+    offsets: Int64[np.ndarray, " features"],
+    sizes: Int64[np.ndarray, " features"],
+) -> None:
+    """Write down the distribution functions of one row; `running` is working space."""
+    for i in range(len(sizes)):
+        total = 0.0
+        for j in range(sizes[i]):
+            total += law[np.uint64(offsets[i] + j)]
+            running[j] = total
+        for j in range(sizes[i]):
+            cdf[np.uint64(offsets[i] + j)] = np.uint32(np.rint(running[j] / total * 2.0**BITS))
 
 
 def drawn_from(
@@ -107,17 +132,11 @@ def _mixed_and_summed_up(
     offsets: Int64[np.ndarray, " features"],
     sizes: Int64[np.ndarray, " features"],
 ) -> UInt32[np.ndarray, "some width"]:
-    cdf, running = np.empty((len(rows), local.shape[1]), np.uint32), np.empty(sizes.max())
+    width = local.shape[1]
+    cdf, law, running = np.empty((len(rows), width), np.uint32), np.empty(width), np.empty(sizes.max())
     for n in range(len(rows)):
-        row = np.uint64(rows[n])
-        for i in range(len(sizes)):
-            share, own, total = selection[row, i], levels[row, i], 0.0
-            for j in range(sizes[i]):
-                mass = share * local[row, np.uint64(offsets[i] + j)]
-                total += mass + (1 - share) if j == own else mass
-                running[j] = total
-            for j in range(sizes[i]):
-                cdf[n, np.uint64(offsets[i] + j)] = np.uint32(np.rint(running[j] / total * 2.0**BITS))
+        _mix(law, local, selection, levels, rows[n], offsets, sizes)
+        _sum_up(cdf[n], law, running, offsets, sizes)
     return cdf
 
 

@@ -22,7 +22,7 @@ COPIES_ON_WRITE = pd.__version__ >= "3"
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class _FromCells:
     """What a pandas frame is made from again: its shape, its cells, and the labels of its rows and columns."""
 
     shape: FrameShape
@@ -38,13 +38,13 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A frame of features that is kept: as it is, or by its recipe, where what is made by it is the same."""
+    """A frame of features that is kept: as it is, or by what it is made from again, where that is the same."""
 
     _kept: Any
 
     @cached_property
     def frame(self) -> Any:
-        return self._kept.made() if isinstance(self._kept, Recipe) else self._kept
+        return self._kept.made() if isinstance(self._kept, _FromCells) else self._kept
 
     @classmethod
     def of(cls, sheet: Opened, shape: FrameShape, cells: Cells) -> Given:
@@ -62,7 +62,7 @@ class Given:
         # To share the columns of a frame takes a step for each, and for few rows is most of what reading them takes.
         plain = type(frame) is pd.DataFrame and not frame.attrs and len(sheet.names) == len(shape.columns)
         if plain and len(cells) <= FEW and shape.is_told_by(cells):
-            return cls(Recipe(shape, cells, frame.index, frame.columns))
+            return cls(_FromCells(shape, cells, frame.index, frame.columns))
         return cls(features_of(sheet, shape.schema))
 
 

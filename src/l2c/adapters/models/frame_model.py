@@ -10,7 +10,7 @@ import numpy as np
 
 from l2c.adapters.frames import FrameShape
 from l2c.adapters.frames.chunks import in_pieces
-from l2c.core.blackbox import checked, numbers
+from l2c.core.blackbox import checked, numbers, of_second
 from l2c.core.types import Cells, Label, Probabilities
 from l2c.errors import L2CError, ModelError
 
@@ -86,4 +86,4 @@ def two_columns(answer: object) -> np.ndarray:
     array = numbers(answer)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
-    return np.stack([1 - array, array], axis=1) if array.ndim == 1 else array
+    return of_second(np.ascontiguousarray(array)) if array.ndim == 1 else array
