@@ -22,6 +22,7 @@ from l2c.core.tree_twin import TreeTwin
 from l2c.core.twin import LayerTwin
 from l2c.core.types import Cells, Probabilities
 from l2c.release.search import Budget
+from l2c.release.select import Selection
 from loans import WIDE, applicants, boosted, desk, granted, twisted, wide_desk, wide_rows
 
 
@@ -173,6 +174,31 @@ def test_what_a_twin_makes_of_rows_is_forgotten_once_they_have_what_they_need():
     )  # fmt: skip
     assert sum(search.valid.sum() for search in pools.searches) > 0
     assert all(search.by_level is None and not search.inputs for search in pools.searches)
+
+
+def test_pools_of_a_model_that_is_not_seen_into_hold_levels_and_their_values_are_those_that_it_was_shown():
+    explainer = wide_desk(seen=False)
+    cells = People.read(wide_rows(20, 5), explainer.schema).cells
+    shown: set[bytes] = set()
+
+    class Watched(Asked):
+        def proba(self, cells: Cells) -> Probabilities:
+            shown.update(row.tobytes() for row in cells)
+            return super().proba(cells)
+
+    proba = explainer.blackbox.proba(cells)
+    question = Question.of(explainer.layout, cells, proba, other_than(proba))
+    pools = pools_from(
+        explainer.bundle.counterer, Watched(explainer.blackbox), question, pool=20, enough=20, dial=0.0, seed=0,
+        budget=Budget(500),
+    )  # fmt: skip
+    kept = [part for search in pools.searches for part in search.kept]
+    assert kept
+    assert all(part.cells is None for part in kept)
+    assert any(part.second.any() for part in kept)
+    released = pools.release(20, Selection())
+    assert len(released.row)
+    assert all(row.tobytes() in shown for row in released.cells)
 
 
 def test_pools_are_kept_for_no_more_rows_than_are_searched_at_once(monkeypatch):

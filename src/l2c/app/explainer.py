@@ -36,6 +36,7 @@ from l2c.core.explanation import Measured, Release, Released
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
 from l2c.core.limits import NO_LIMITS, Limits
+from l2c.core.memory import keep_memory
 from l2c.core.method import Question
 from l2c.core.schema import Schema
 from l2c.core.sight import View
@@ -539,6 +540,7 @@ def load(folder: str | Path, *, model: object) -> Explainer:
     OtherModelError
         If the model answers the bundle's probe rows differently.
     """
+    keep_memory()
     bundle = read_bundle(Path(folder))
     blackbox = bundle.mark.recognise(model, bundle.counterer.layout, str(folder))
     twin = twin_of(blackbox, bundle.counterer.layout, model) if bundle.notes.get("twin") else None

@@ -22,6 +22,7 @@ from l2c.app.people import generalised
 from l2c.app.requests import whole_number_problems
 from l2c.app.versions import versions
 from l2c.core.explanation import Release
+from l2c.core.memory import keep_memory
 from l2c.core.number_range import NumberRange
 from l2c.core.schema import Schema
 from l2c.engine.discretise import public_layout
@@ -105,6 +106,7 @@ class L2C(Recipe):
             problems.append(f"key must be {SECRET_BYTES} bytes, such as secrets.token_bytes({SECRET_BYTES})")
         if problems:
             raise InputError(problems)
+        keep_memory()
         seed = int(seed)
         cells = frames.strict(frames.read(frame, schema))
         rows = cells if dev is None else frames.strict(frames.read(dev, schema))

@@ -428,7 +428,8 @@ class Search:
         early = np.flatnonzero(self.tight[row] & ~self.hard[row])
         if self.manner.refine and len(early):
             self.heard.append((row[early], levels[early], near[early]))
-        self._keep(row, levels, values, good, chance, label, second)
+        # Levels and the choice of values tell the values, unless a limit made that choice; most are never looked at.
+        self._keep(row, levels, values if self._either_way else None, good, chance, label, second)
 
     def _keep(
         self,
