@@ -21,7 +21,8 @@ from l2c.app.fitting import acceptance_at, selection_of
 from l2c.app.people import People
 from l2c.core.explanation import Released
 from l2c.evaluate.scorecard import scorecard
-from l2c.release.search import Budget, Search
+from l2c.release.budget import Budget
+from l2c.release.search import Search
 
 CASES = {"german": None, "student": None, "admission": None, "adult": 300}
 """The data sets, and how many of their test rows are explained if not all."""

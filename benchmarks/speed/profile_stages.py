@@ -27,6 +27,7 @@ from l2c.core.tree_twin import TreeTwin
 from l2c.core.twin import LayerTwin
 from l2c.engine.propose import Counterer, Draws
 from l2c.release.explain import Pools
+from l2c.release.jury import Jury
 from l2c.release.search import Search
 from l2c.release.sift import Sieve
 
@@ -43,7 +44,7 @@ DOORS: dict[str, tuple[tuple[type, str], ...]] = {
     "drawing apart": ((Draws, "propose"), (Draws, "propose_from")),
     "sifting apart": ((Sieve, "worth_asking"),),
     "judging apart": ((LayerTwin, "proba"), (TreeTwin, "proba"), (Search, "_judge")),
-    "what the model is asked in between": ((Search, "_told"),),
+    "what the model is asked in between": ((Jury, "ask"),),
     "keeping what is valid": ((Search, "_keep"),),
     "the search otherwise": ((Search, "run"),),
     "choosing": ((Search, "chosen"),),

@@ -16,8 +16,8 @@ from l2c import L2C
 from l2c.adapters.seals import seal
 from l2c.app.fitting import Answered, other_class, pools_from
 from l2c.errors import InputError
+from l2c.release.budget import Budget
 from l2c.release.exhaust import every_proposal
-from l2c.release.search import Budget
 from loans import SCHEMA, applicants, granted, refused
 
 TRAIN = applicants(150, seed=4)

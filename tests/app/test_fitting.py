@@ -25,7 +25,7 @@ from l2c.engine.reference import fit_reference
 from l2c.errors import DataError
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
 from l2c.release import search
-from l2c.release.search import Budget
+from l2c.release.budget import Budget
 from tables import question_for
 
 SCHEMA = Schema(

@@ -9,9 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import l2c
-from l2c.core.goal import Goal
+from l2c.core.goal import Goal, judged_by_all
 from l2c.errors import InputError, OtherModelError
-from l2c.release.search import judged_by_all
 
 QUICK = l2c.L2C(epochs=0, select="first")
 rng = np.random.default_rng(5)

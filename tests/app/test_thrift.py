@@ -21,7 +21,7 @@ from l2c.core.method import Question
 from l2c.core.tree_twin import TreeTwin
 from l2c.core.twin import LayerTwin
 from l2c.core.types import Cells, Probabilities
-from l2c.release.search import Budget
+from l2c.release.budget import Budget
 from l2c.release.select import Selection
 from loans import WIDE, applicants, boosted, desk, granted, twisted, wide_desk, wide_rows
 
@@ -173,7 +173,7 @@ def test_what_a_twin_makes_of_rows_is_forgotten_once_they_have_what_they_need():
         budget=Budget(500), twin=explainer._twin,
     )  # fmt: skip
     assert sum(search.valid.sum() for search in pools.searches) > 0
-    assert all(search.by_level is None and not search.inputs for search in pools.searches)
+    assert all(search.by_level is None and not search.jury.inputs for search in pools.searches)
 
 
 def test_pools_of_a_model_that_is_not_seen_into_hold_levels_and_their_values_are_those_that_it_was_shown():

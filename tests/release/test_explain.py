@@ -27,8 +27,8 @@ from l2c.engine.encode import Encoder
 from l2c.engine.propose import Counterer
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
+from l2c.release.budget import Budget, Manner
 from l2c.release.explain import ALREADY, confirm, look
-from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection, choose
 from oracles import everything_allowed, slow_decode, slow_obeys
 from tables import (

@@ -16,9 +16,9 @@ from l2c.core.limits import NO_LIMITS, Limits, Span
 from l2c.core.method import Question
 from l2c.core.rules import Implies
 from l2c.core.schema import Schema
+from l2c.release.budget import Budget, Manner
 from l2c.release.explain import look
 from l2c.release.reasons import MORE_CHANGES, Plea, Stack, explained, pleas_of
-from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection
 from tables import numeric_axis
 

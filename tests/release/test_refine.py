@@ -21,6 +21,7 @@ from l2c.engine.networks import Dense
 from l2c.engine.propose import Counterer, Draws
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import fit_reference
+from l2c.release.budget import Budget, Manner
 from l2c.release.explain import look
 from l2c.release.refine import (
     ELITE_SHARE,
@@ -32,7 +33,6 @@ from l2c.release.refine import (
     is_hard,
     refined,
 )
-from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection
 from laws import layout_of
 from tables import SEEDS, layouts, question_for, random_levels

@@ -16,8 +16,8 @@ from l2c.core.limits import NO_LIMITS, Limits
 from l2c.core.method import Question
 from l2c.core.sight import Additive
 from l2c.release import settle as module
+from l2c.release.budget import Budget, Manner
 from l2c.release.explain import PROVEN, look
-from l2c.release.search import Budget, Manner
 from l2c.release.select import Selection
 from laws import layout_of
 from oracles import everything_allowed, slow_decode

@@ -47,12 +47,12 @@ from l2c.core.whole_bins import over_whole_bins
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError
 from l2c.release.boxes import share_valid
+from l2c.release.budget import Budget
 from l2c.release.explain import TAKEN_BACK, Pools, Sets
 from l2c.release.gather import with_unreadable
 from l2c.release.policy import Policy
 from l2c.release.ranking import only
 from l2c.release.reasons import EXPLORED, LACKING, Plea, Stack, explained, pleas_of
-from l2c.release.search import Budget
 from l2c.release.select import Selection
 from l2c.release.settle import Sight
 from l2c.release.withhold import gated

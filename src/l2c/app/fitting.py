@@ -34,10 +34,11 @@ from l2c.engine.reference import fit_reference
 from l2c.errors import DataError, MissingExtraError
 from l2c.evaluate.plausibility import Reference, plausibilities
 from l2c.evaluate.quality import diversity, harmonic_mean, sparsity
+from l2c.release.budget import Budget, Manner
 from l2c.release.explain import Pools, Sets, look
 from l2c.release.leads import in_blocks
 from l2c.release.policy import Policy
-from l2c.release.search import Banned, Budget, Manner
+from l2c.release.search import Banned
 from l2c.release.select import Selection
 from l2c.release.settle import Sight
 

@@ -18,9 +18,9 @@ from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.core.blackbox import BlackBox
 from l2c.core.explanation import Measured, Released
+from l2c.core.goal import judged_by_all
 from l2c.core.types import Cells, Probabilities
 from l2c.release.explain import confirm
-from l2c.release.search import judged_by_all
 
 APART = 1 << 14
 """Counterfactuals beyond which the rows themselves are asked about apart, where no frame holds both: to put them in

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -130,6 +130,24 @@ class Goal:
         if (first != second).all():
             return lead
         return np.where(first == second, np.where(first, np.inf, -np.inf), lead)
+
+
+def judged_by_all(
+    goal: Goal, answers: Iterable[Probabilities]
+) -> tuple[Mask, Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
+    """Return which rows reach their goal under every model, and of what they say the least probability and nearness.
+
+    >>> goal = Goal.of_classes(np.array([1, 1]), classes=2)
+    >>> one, other = np.array([[0.2, 0.8], [0.4, 0.6]]), np.array([[0.3, 0.7], [0.9, 0.1]])
+    >>> reached, chance, _ = judged_by_all(goal, [one, other])
+    >>> reached.tolist(), chance.tolist()
+    ([True, False], [0.7, 0.1])
+    """
+    first, *rest = map(goal.judged, answers)
+    reached, chance, near = first
+    for others in rest:
+        reached, chance, near = reached & others[0], np.minimum(chance, others[1]), np.minimum(near, others[2])
+    return reached, chance, near
 
 
 @Compiled

@@ -13,11 +13,11 @@ from jaxtyping import Float64
 from l2c.core.blackbox import BlackBox
 from l2c.core.conditions import Condition
 from l2c.core.explanation import Released
+from l2c.core.goal import judged_by_all
 from l2c.core.layout import Axis, Layout
 from l2c.core.streams import Streams
 from l2c.core.types import Cells, Levels, Mask
 from l2c.core.whole_bins import bin_ends
-from l2c.release.search import judged_by_all
 
 POINTS = 32
 """Points tried in each box: a share is known to about a tenth."""

@@ -12,16 +12,18 @@ from jaxtyping import Float64, Int64
 
 from l2c.core.blackbox import BlackBox, decide
 from l2c.core.explanation import Outcome, Reason, Released
+from l2c.core.goal import judged_by_all
 from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
 from l2c.core.twin import Twin
 from l2c.core.types import Label, Mask, Probabilities
 from l2c.release import search
+from l2c.release.budget import Budget, Manner
 from l2c.release.gated import sets_of, shared_sets
 from l2c.release.kept import Kept, joined, known
 from l2c.release.policy import Policy
 from l2c.release.ranking import only, ranks
-from l2c.release.search import Banned, Budget, Manner, Search, judged_by_all
+from l2c.release.search import Banned, Search
 from l2c.release.select import Selection
 from l2c.release.settle import Sight, settle
 from l2c.release.withhold import LATE, NO_OTHERS, shortages, withheld

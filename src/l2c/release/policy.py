@@ -121,6 +121,16 @@ class Policy:
         _, of = np.unique(table * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
         return Classes(self, of, table, levels, label)
 
+    def may_leave(self, table: PerRow, levels: Levels, label: PerRow) -> Mask:
+        """Return which rows are in a class that is let out if all of it is released.
+
+        What people have in common is not known from a part of them: there every one may.
+        """
+        if self.count == "people":
+            return np.ones(len(table), dtype=bool)
+        found = self.classes(table, levels, label)
+        return found.met()[found.of]
+
     def _keys(self, levels: Levels, label: PerRow) -> PerRow:
         """Return a number for each row, the same where the class is."""
         shown, bound = self.shown(levels), float(label.max(initial=0) + 1)

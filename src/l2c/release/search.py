@@ -7,26 +7,25 @@ order of rows changes what it gets.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float64, Int16, Int64
 
-from l2c.core.blackbox import BlackBox, decide
+from l2c.core.blackbox import BlackBox
 from l2c.core.compiled import compiles
 from l2c.core.costs import changes_of
 from l2c.core.exponential import shares
-from l2c.core.goal import Goal
 from l2c.core.layout import Layout
 from l2c.core.method import Dependences, Marginals, Proposer, Question
 from l2c.core.twin import Twin
-from l2c.core.types import Cells, Levels, Mask, Probabilities
-from l2c.engine.decode import decode_either, decode_levels
+from l2c.core.types import Cells, Levels, Mask
+from l2c.engine.decode import decode_levels
+from l2c.release.budget import Budget, Manner
 from l2c.release.by_level import Model, judge_by_level
 from l2c.release.exhaust import ENUMERABLE, every_proposal
+from l2c.release.jury import Jury, Verdict
 from l2c.release.kept import Kept, Pooled, joined
 from l2c.release.obey import fits, obeys, obeys_rules
 from l2c.release.policy import Policy
@@ -34,7 +33,8 @@ from l2c.release.ranking import ranks
 from l2c.release.refine import HARD_ROUND, TIGHT_AFTER, TIGHT_ROUND, is_hard, refined
 from l2c.release.select import Selection, choose
 from l2c.release.sift import Sieve
-from l2c.release.walk import Axes, Counts, Findings, Given, Grounds, Memory, Need, next_round, walked
+from l2c.release.stride import Axes, Counts, Findings, Given, Grounds
+from l2c.release.walk import Memory, Need, each_in_its_place, next_round, walked
 
 BLOCK = 1 << 17
 """Proposals handled at once: large enough to batch the model's calls, small enough for the memory."""
@@ -45,52 +45,8 @@ NEAR = 1 << 16
 GATED_SHARE = 4
 """Valid ones that a row keeps at the most under a privacy policy, for each one of its pool."""
 
-NO_MARGINALS = Marginals(np.empty(0, np.uint64), 0, np.empty((0, 0), np.uint32))
-NO_DEPENDENCES = Dependences(
-    np.empty(0, np.uint64), 0, np.empty((0, 0), np.uint32), np.empty((0, 0)), np.empty((0, 0), np.int16),
-    np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64),
-)  # fmt: skip
-NOTHING_GIVEN = Given(np.empty((0, 0, 0), np.int16), np.empty(0, np.int64))
-
-Clock = Callable[[], bool]
-"""Tells whether the time budget has ended."""
-
 Banned = Callable[[Levels], Mask]
 """Tells which combinations of levels may not leave."""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """How long to look: proposals drawn for one row, and a clock that tells when time is up.
-
-    A row that has enough for a set, but not yet a full pool to choose it from, draws no more than `patience`. Its first
-    draws are as many as it takes if the share `acceptance` of them is valid.
-    """
-
-    tries: int
-    patience: int | None = None
-    expired: Clock = lambda: False
-    acceptance: float = 1.0
-
-    def first_round(self, pool: int) -> int:
-        """Return how many proposals a row begins with that looks for so many valid ones."""
-        return min(math.ceil(pool / self.acceptance), self.tries)
-
-
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """Whether proposals get a second chance, and hard rows help.
-
-    Parameters
-    ----------
-    decode_again
-        Whether a proposal that is not valid is tried once more with the other value.
-    refine
-        Whether a hard row gets a law of its own.
-    """
-
-    decode_again: bool = False
-    refine: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -126,8 +82,7 @@ class Search:
     obeying: Int64[np.ndarray, " rows"] = field(init=False)
     possible: Float64[np.ndarray, " rows"] = field(init=False)
     sieve: Sieve = field(init=False)
-    inputs: dict[bool, Any] = field(default_factory=dict)
-    differ: Mask | None = None
+    jury: Jury = field(init=False)
     by_level: Model | None = field(init=False)
     hard: Mask = field(init=False)
     laws: Float64[np.ndarray, "rows width"] = field(init=False)
@@ -145,6 +100,7 @@ class Search:
         self.hard, self.proven = (np.zeros(len(self.question), dtype=bool) for _ in range(2))
         self.best = np.zeros(len(self.question))
         self.laws = np.empty((0, self.layout.width))
+        self.jury = Jury(self.layout, self.question, self.blackbox, self.also, self.twin)
         self.by_level = self._by_level()
 
     def _by_level(self) -> Model | None:
@@ -204,7 +160,8 @@ class Search:
                 if self.out_of_time:
                     break
         # What a twin makes of these rows is more than what they found, and was for finding it.
-        self.by_level, self.inputs = None, {}
+        self.by_level = None
+        self.jury.forget()
 
     def next_draws(self, rows: np.ndarray) -> Int64[np.ndarray, " rows"]:
         """Return how many more each row should draw, from its own success so far."""
@@ -243,7 +200,7 @@ class Search:
             self.drawn, self.valid.copy(), self.different, self.obeying, self.judged, np.full(len(question), -np.inf)
         )
         found, left = walked(
-            rows, *_each_in_its_place(source), Axes(self.layout.offsets, self.layout.sizes, sieve.words, sieve.shifts),
+            rows, *each_in_its_place(source), Axes(self.layout.offsets, self.layout.sizes, sieve.words, sieve.shifts),
             Grounds(question.levels, question.room.open, self.possible), self.by_level,
             Need(self.pool, self.enough, budget.acceptance, budget.tries, patience, self.manner.refine),
             counts, Memory(sieve.table, sieve.start, sieve.slots),
@@ -277,7 +234,7 @@ class Search:
         np.add.at(self.judged, row, 1 + second)
         rest = np.flatnonzero(~good & ~second)
         if self.manner.decode_again:
-            rest = rest[self._has_others(row[rest], levels[rest])]
+            rest = rest[self.jury.has_others(row[rest], levels[rest])]
             if len(rest):
                 good[rest], chance[rest] = self._told(row[rest], levels[rest], np.ones(len(rest), dtype=bool))
                 np.add.at(self.judged, row[rest], 1)
@@ -287,11 +244,10 @@ class Search:
     def _told(
         self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask
     ) -> tuple[Mask, Float64[np.ndarray, " n"]]:
-        """Return what the model itself says of proposals: whether they are valid, and how probable."""
-        goal, proba = self.question.goal.take(row), self.blackbox.proba(self._values(row, levels, second))
-        chance = goal.chance(proba)
+        """Return whether the model itself finds proposals valid, and how probable."""
+        good, chance = self.jury.ask(row, levels, second)
         np.maximum.at(self.best, row, chance)
-        return goal.reached(proba), chance
+        return good, chance
 
     def advance(self, rows: np.ndarray, counts: Int64[np.ndarray, " rows"]) -> None:
         """Draw, filter and judge for some rows, and keep what is good."""
@@ -458,40 +414,18 @@ class Search:
         """Count for each row those of its valid ones that a policy would let out."""
         if self.policy is not None:
             kept = joined(self.kept, len(self.layout.axes))
-            self.held = np.bincount(kept.row[may_leave(self.policy, kept)], minlength=len(self.valid))
-
-    def _values(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> Cells:
-        """Return the values of proposals, the other ones for some of them."""
-        room = self.question.room
-        return decode_either(self.layout, levels, room.values, room.others, row, second)
+            leaves = self.policy.may_leave(kept.row, kept.levels, kept.label)
+            self.held = np.bincount(kept.row[leaves], minlength=len(self.valid))
 
     def _asked(
         self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None, *, other: bool = False
-    ) -> tuple[Mask, Float64[np.ndarray, " n"], Float64[np.ndarray, " n"], Int64[np.ndarray, " n"]]:
-        """Return which proposals reach their row's goal, with what probability, how near they come, and their class."""
-        goal = self.question.goal.take(row)
-        if values is None:
-            answers = [self._foreseen(goal, row, levels, other=other)]
-        else:
-            answers = [box.proba(values) for box in (self.blackbox, *self.also)]
-        reached, chance, near = judged_by_all(goal, answers)
+    ) -> Verdict:
+        """Return what the judges say of proposals, and count it; without values, by what their levels stand for."""
+        verdict = self.jury.judge(row, levels, values, other=other)
         self.judged += np.bincount(row, minlength=len(self.judged))
         starts = np.append(0, np.flatnonzero(row[1:] != row[:-1]) + 1)
-        self.best[row[starts]] = np.maximum(self.best[row[starts]], np.maximum.reduceat(chance, starts))
-        return reached, chance, near, decide(answers[0], goal.threshold)
-
-    def _foreseen(self, goal: Goal, row: Int64[np.ndarray, " n"], levels: Levels, *, other: bool) -> Probabilities:
-        """Return the twin's answers, and the model's own where the twin's are close to the decision."""
-        twin, room = self.twin, self.question.room
-        assert twin is not None
-        if other not in self.inputs:
-            self.inputs[other] = twin.inputs(room.others if other else room.values)
-        proba = twin.proba(self.inputs[other], row, levels)
-        close = np.flatnonzero(~goal.clear(proba, twin.close))
-        if len(close):
-            which = np.full(len(close), other)
-            proba[close] = self.blackbox.proba(self._values(row[close], levels[close], which))
-        return proba
+        self.best[row[starts]] = np.maximum(self.best[row[starts]], np.maximum.reduceat(verdict.chance, starts))
+        return verdict
 
     def _judge_again(
         self,
@@ -506,7 +440,7 @@ class Search:
     ) -> None:
         """Give proposals that are not valid a second chance, with the other values that stand for their bins."""
         bad = np.flatnonzero(~good)
-        bad = bad[self._has_others(row[bad], levels[bad])]
+        bad = bad[self.jury.has_others(row[bad], levels[bad])]
         others = None
         if values is not None:
             others = decode_levels(self.layout, levels[bad], self.question.room.others, row[bad])
@@ -524,12 +458,6 @@ class Search:
         if values is not None and others is not None:
             values[better] = others[valid]
 
-    def _has_others(self, row: Int64[np.ndarray, " n"], levels: Levels) -> Mask:
-        """Return which proposals have a level that another value stands for too."""
-        if self.differ is None:
-            self.differ = self.question.room.two_valued()
-        return np.asarray(self.differ[row[:, None], levels + self.layout.offsets].any(axis=1))
-
     def chosen(self, asked: int, selection: Selection) -> Kept:
         """Return the set of every row, rows together and in the order to be read."""
         kept = joined(self.kept, len(self.layout.axes))
@@ -545,48 +473,8 @@ class Search:
         """Return what was kept with its values worked out."""
         if kept.cells is not None:
             return kept
-        cells = self._values(kept.row, kept.levels, kept.second)
+        cells = self.jury.values(kept.row, kept.levels, kept.second)
         return Kept(kept.row, kept.levels, cells, kept.chance, kept.label, kept.second)
-
-
-def _each_in_its_place(source: Marginals | Dependences | Given) -> tuple[Marginals, Dependences, Given]:
-    """Return a source of draws, with nothing in place of the other kinds."""
-    match source:
-        case Marginals():
-            return source, NO_DEPENDENCES, NOTHING_GIVEN
-        case Dependences():
-            return NO_MARGINALS, source, NOTHING_GIVEN
-        case Given():
-            return NO_MARGINALS, NO_DEPENDENCES, source
-
-
-def may_leave(policy: Policy, kept: Kept) -> Mask:
-    """Return which valid ones are in a class that a policy would let out, if all of it were released.
-
-    What people have in common is not known in one chunk of them: there every one of them may.
-    """
-    if policy.count == "people":
-        return np.ones(len(kept.row), dtype=bool)
-    found = policy.classes(kept.row, kept.levels, kept.label)
-    return found.met()[found.of]
-
-
-def judged_by_all(
-    goal: Goal, answers: Iterable[Probabilities]
-) -> tuple[Mask, Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
-    """Return which rows reach their goal under every model, and of what they say the least probability and nearness.
-
-    >>> goal = Goal.of_classes(np.array([1, 1]), classes=2)
-    >>> one, other = np.array([[0.2, 0.8], [0.4, 0.6]]), np.array([[0.3, 0.7], [0.9, 0.1]])
-    >>> reached, chance, _ = judged_by_all(goal, [one, other])
-    >>> reached.tolist(), chance.tolist()
-    ([True, False], [0.7, 0.1])
-    """
-    first, *rest = map(goal.judged, answers)
-    reached, chance, near = first
-    for others in rest:
-        reached, chance, near = reached & others[0], np.minimum(chance, others[1]), np.minimum(near, others[2])
-    return reached, chance, near
 
 
 def _blocks(
