@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float64
 
 from l2c.adapters import frames
 from l2c.adapters.bundles import Bundle, digest_of, read_bundle, write_bundle
@@ -47,7 +48,7 @@ from l2c.core.whole_bins import over_whole_bins
 from l2c.engine.recipe import Strategy
 from l2c.errors import InputError
 from l2c.release.boxes import share_valid
-from l2c.release.budget import Budget
+from l2c.release.budget import Budget, Clock
 from l2c.release.explain import TAKEN_BACK, Pools, Sets
 from l2c.release.gather import with_unreadable
 from l2c.release.policy import Policy
@@ -426,6 +427,20 @@ class Explainer:
             released = replace(released, measured=numbers)
         if not request.reasons or not any(outcome.status in LACKING for outcome in released.outcomes):
             return released
+        return self._with_reasons(released, proba, pools.best, readable, request, policy, clock)
+
+    def _with_reasons(
+        self,
+        released: Released,
+        proba: Probabilities,
+        best: Float64[np.ndarray, " rows"],
+        readable: np.ndarray,
+        request: Request,
+        policy: Policy | None,
+        clock: Clock,
+    ) -> Released:
+        """Return the release with the reason added to the outcomes of rows that got none or too few."""
+        cells, goal = released.factual, released.goal
         own = policy if policy is not None and policy.scope == "set" else None
 
         def again(
@@ -453,7 +468,7 @@ class Explainer:
         def alone(pleas: Sequence[Plea]) -> Released:
             return again(pleas, [plea.stack for plea in pleas], None, robust=False)
 
-        pleas = pleas_of(released, pools.best, request.stacks(self.schema, readable))
+        pleas = pleas_of(released, best, request.stacks(self.schema, readable))
         if policy is not own:  # what others share is not known to a few of them
             pleas = [plea for plea in pleas if not released.outcomes[plea.row].valid]
         frail = alone if request.robust else None
@@ -547,7 +562,7 @@ def load(folder: str | Path, *, model: object) -> Explainer:
     return Explainer(bundle, blackbox, model, _twin=twin)
 
 
-def _clock(seconds: float | None) -> Callable[[], bool]:
+def _clock(seconds: float | None) -> Clock:
     if seconds is None:
         return lambda: False
     end = time.monotonic() + seconds
