@@ -766,7 +766,8 @@ def test_where_only_the_other_value_of_a_bin_is_valid_a_second_look_finds_it():
     assert (found.outcomes[0].found, found.outcomes[0].valid) == (2, 2)
 
 
-def test_what_is_valid_at_once_keeps_its_first_value_and_is_not_looked_at_again():
+def test_what_is_valid_at_once_keeps_its_first_value_and_is_not_looked_at_again(monkeypatch):
+    monkeypatch.setattr(stage, "FEW", 0)
     layout, model = aged(), Exactly((53.75, 62.5))
     found = released(layout, of_age(layout, 20.0), model, manner=AGAIN)
     assert sorted(found.cells.tolist()) == [[53.75, 0.0], [53.75, 1.0]]
@@ -796,15 +797,19 @@ def test_the_declared_range_holds_for_the_second_value_too():
         (Limits(max_cost=43.0), [[62.5, 0.0]], [[53.75, 1.0], [62.5, 0.0]]),
     ],
 )
-def test_where_the_first_value_of_a_bin_breaks_a_limit_that_the_other_keeps_the_other_is_tried(limits, once, twice):
+@pytest.mark.parametrize("together", [0, 512])
+def test_where_the_first_value_of_a_bin_breaks_a_limit_that_the_other_keeps_the_other_is_tried(
+    limits, once, twice, together, monkeypatch
+):
     """From 20 years it is 42.5 to the midpoint of the last bin, 62.5, and 33.75 to its median; the flag costs 1."""
+    monkeypatch.setattr(stage, "FEW", together)
     layout, model = aged(cost=0.0, cost_up=1.0), Exactly((53.75, 62.5))
     question = question_for(layout, np.array([[20.0, 0.0]]), decode="midpoint", limits=limits)
     for manner, expected in ((PLAIN, once), (AGAIN, twice)):
         model.asked.clear()
         found = released(layout, question, model, manner=manner)
         assert sorted(found.cells.tolist()) == expected
-        assert found.outcomes[0].tries == len(model.asked)
+        assert found.outcomes[0].tries <= len(model.asked) <= found.outcomes[0].tries + together
         assert [62.5, 1.0] not in model.asked
 
 
@@ -835,12 +840,34 @@ def test_a_second_look_never_loses_what_the_first_finds_and_tries_count_both(lay
     model = random_model(layout, question, rng)
     once = released(layout, question, model, asked=40, tries=80, epsilon=epsilon)
     model.asked.clear()
-    twice = released(layout, question, model, asked=40, tries=80, epsilon=epsilon, manner=AGAIN)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stage, "FEW", 0)
+        twice = released(layout, question, model, asked=40, tries=80, epsilon=epsilon, manner=AGAIN)
     assert twice.tries == model.rows_asked
     for row, outcome in enumerate(twice.outcomes):
         if outcome.found < 40:  # neither was cut short by a full set
             assert set(sets_of(once)[row]) <= set(sets_of(twice)[row])
             assert once.outcomes[row].tries <= outcome.tries <= 2 * once.outcomes[row].tries
+
+
+@given(layouts(hows=HOWS, costs=True), SEEDS, st.sampled_from([0.0, 0.3]))
+def test_few_proposals_are_asked_with_both_values_at_once_and_nothing_else_changes(layout, seed, epsilon):
+    rng = np.random.default_rng(seed)
+    question = random_question(layout, 4, rng, decode="median")
+    model = random_model(layout, question, rng)
+    found, calls = [], []
+    for together in (0, stage.FEW):
+        model.asked.clear()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(stage, "FEW", together)
+            found.append(released(layout, question, model, asked=10, tries=80, epsilon=epsilon, manner=AGAIN))
+        calls.append(len(model.asked))
+    one_by_one, at_once = found
+    assert one_by_one.outcomes == at_once.outcomes
+    assert (one_by_one.row == at_once.row).all()
+    assert np.array_equal(one_by_one.cells, at_once.cells, equal_nan=True)
+    assert np.array_equal(one_by_one.chance, at_once.chance)
+    assert calls[1] <= calls[0]
 
 
 # Asking the original model again

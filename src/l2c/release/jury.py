@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float64, Int64
+from jaxtyping import Bool, Float64, Int64
 
 from l2c.core.blackbox import BlackBox, decide
+from l2c.core.compiled import Compiled, compiles
 from l2c.core.goal import Goal, judged_by_all
 from l2c.core.layout import Layout
 from l2c.core.method import Question
 from l2c.core.twin import Twin
 from l2c.core.types import Cells, Levels, Mask, Probabilities
 from l2c.engine.decode import decode_either
+from l2c.release.remembering import Remembering
 
 
 class Verdict(NamedTuple):
@@ -36,6 +38,10 @@ class Jury:
         The model, and other versions of it under which a proposal must reach its goal too.
     twin
         Where there is one, it judges by level, and the model only what comes close to the decision.
+    heard
+        The model and its other versions with what they were asked ahead (`hear`); else none.
+    inputs, differ
+        What a twin makes of the rows' first and second values, and which levels have both, once these are needed.
     """
 
     layout: Layout
@@ -43,6 +49,7 @@ class Jury:
     blackbox: BlackBox
     also: tuple[BlackBox, ...]
     twin: Twin | None
+    heard: tuple[Remembering, ...] = ()
     inputs: dict[bool, Any] = field(default_factory=dict)
     differ: Mask | None = None
 
@@ -57,8 +64,18 @@ class Jury:
         if values is None:
             answers = [self._foreseen(goal, row, levels, other=other)]
         else:
-            answers = [box.proba(values) for box in (self.blackbox, *self.also)]
+            judges: tuple[BlackBox, ...] = self.heard or (self.blackbox, *self.also)
+            answers = [judge.proba(values) for judge in judges]
         return Verdict(*judged_by_all(goal, answers), decide(answers[0], goal.threshold))
+
+    def hear(self, *values: Cells) -> None:
+        """Ask about all values that some proposals may take, in one call, so that they are known when they are judged.
+
+        What was heard before is forgotten; without values, that is all.
+        """
+        self.heard = tuple(Remembering(box) for box in (self.blackbox, *self.also)) if values else ()
+        for box in self.heard:
+            box.proba(np.concatenate(values))
 
     def ask(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> tuple[Mask, Float64[np.ndarray, " n"]]:
         """Return whether the model itself finds proposals valid, some with second values, and how probable."""
@@ -74,6 +91,8 @@ class Jury:
         """Return which proposals have a level that another value stands for too."""
         if self.differ is None:
             self.differ = self.question.room.two_valued()
+        if compiles():
+            return _any_at(self.differ, row, levels, self.layout.offsets)
         return np.asarray(self.differ[row[:, None], levels + self.layout.offsets].any(axis=1))
 
     def forget(self) -> None:
@@ -92,3 +111,18 @@ class Jury:
             which = np.full(len(close), other)
             proba[close] = self.blackbox.proba(self.values(row[close], levels[close], which))
         return proba
+
+
+@Compiled
+def _any_at(
+    marked: Bool[np.ndarray, "rows width"],
+    row: Int64[np.ndarray, " n"],
+    levels: Levels,
+    offsets: Int64[np.ndarray, " features"],
+) -> Mask:
+    """Return which proposals have a level that is marked."""
+    some = np.zeros(len(row), np.bool_)
+    for n in range(len(row)):
+        for i in range(len(offsets)):
+            some[n] |= marked[row[n], offsets[i] + levels[n, i]]
+    return some

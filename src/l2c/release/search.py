@@ -31,6 +31,7 @@ from l2c.release.obey import fits, obeys, obeys_rules
 from l2c.release.policy import Policy
 from l2c.release.ranking import ranks
 from l2c.release.refine import HARD_ROUND, TIGHT_AFTER, TIGHT_ROUND, is_hard, refined
+from l2c.release.remembering import Remembering
 from l2c.release.select import Selection, choose
 from l2c.release.sift import Sieve
 from l2c.release.stride import Axes, Counts, Findings, Given, Grounds
@@ -41,6 +42,10 @@ BLOCK = 1 << 17
 
 NEAR = 1 << 16
 """The same where a twin judges them: there is no call to batch, and less memory is nearer."""
+
+FEW = 512
+"""Proposals up to which both choices of values are asked at once, most of the second in vain: a call of a model that is
+not seen into costs as much as a thousand rows or more."""
 
 GATED_SHARE = 4
 """Valid ones that a row keeps at the most under a privacy policy, for each one of its pool."""
@@ -376,6 +381,7 @@ class Search:
         """
         if not len(row):
             return
+        self.jury.hear(*self._all_values(row, levels, values))
         good, chance, near, label = self._asked(row, levels, values)
         second = np.zeros(len(row), dtype=bool)
         if self.manner.decode_again:
@@ -427,6 +433,16 @@ class Search:
         self.best[row[starts]] = np.maximum(self.best[row[starts]], np.maximum.reduceat(verdict.chance, starts))
         return verdict
 
+    def _all_values(self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None) -> tuple[Cells, ...]:
+        """Return both choices of values of few proposals, which are then asked in one call; of many, nothing."""
+        known = isinstance(self.blackbox, Remembering)
+        if values is None or known or not self.manner.decode_again or len(row) > FEW:
+            return ()
+        some = np.flatnonzero(self.jury.has_others(row, levels))
+        row, levels = row[some], levels[some]
+        others = decode_levels(self.layout, levels, self.question.room.others, row)
+        return values, others[obeys(self.layout, self.question, row, levels, others)]
+
     def _judge_again(
         self,
         row: Int64[np.ndarray, " n"],
@@ -455,7 +471,7 @@ class Search:
         valid, probability, nearness, named = self._asked(row[bad], levels[bad], others, other=True)
         good[bad], second[bad], better = valid, valid, bad[valid]
         chance[better], near[better], label[better] = probability[valid], nearness[valid], named[valid]
-        if values is not None and others is not None:
+        if values is not None and others is not None and self._either_way:
             values[better] = others[valid]
 
     def chosen(self, asked: int, selection: Selection) -> Kept:
