@@ -10,7 +10,7 @@ from measuring import Asked, taken, taken_in_turn
 from models import Case, case
 from printing import Columns
 
-from l2c.app.judging import Shown, answers_on
+from l2c.app.explanations import Explanations
 from l2c.app.people import People
 from l2c.app.requests import Request, checked_request
 from l2c.core.explanation import Released
@@ -84,10 +84,9 @@ def found_by(known: Case, people: People, request: Request) -> Released:
     explainer = known.explainer
     foreseen = explainer._foreseen(people, request)
     released = explainer._whole(people, request, None, explainer.blackbox, None, foreseen)
-    if known.seen:  # any other model has judged them already, on frames like those that are released
-        rows = people.readable if foreseen is not None else people.readable[:0]
-        answers_on(explainer.blackbox, Shown(people.given, people.shape, released, rows).parts)
-    return released
+    told = (released, people.given, people.index, explainer.bundle.mark, {}, explainer.blackbox, people.shape)
+    found, _ = explainer._confirmed(Explanations(*told), people, None, foreseen)
+    return found.released
 
 
 def line(row: dict[str, Any]) -> str:

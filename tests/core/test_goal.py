@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from l2c.core.blackbox import decide
-from l2c.core.goal import Goal
+from l2c.core.goal import Goal, judged_by_all
 from l2c.core.types import Probabilities
 from tables import SEEDS
 
@@ -55,6 +56,23 @@ def test_rows_judged_in_turn_and_at_once_are_judged_alike(seed: int) -> None:
     answers = np.stack([first, 1 - first], axis=1) if rng.random() < 0.5 else np.full((8, 2), 0.5)
     for told, expected in zip(goal.judged(answers), goal.judged_at_once(answers), strict=True):
         assert told.tolist() == expected.tolist()
+
+
+@given(SEEDS, st.sampled_from([2, 3]), st.booleans())
+def test_answers_are_judged_by_the_goals_of_the_rows_that_they_are_for(seed: int, classes: int, compiled: bool) -> None:
+    rng = np.random.default_rng(seed)
+    goal, proba = random_goal(seed)
+    goal, row = replace(goal, accepted=goal.accepted[:, :classes]), rng.integers(0, len(proba), 30)
+    answers = rng.dirichlet(np.ones(goal.accepted.shape[1]), 30)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("l2c.core.goal.compiles", lambda: compiled)
+        found, by_all = goal.judged(answers, row), judged_by_all(goal, [answers, answers[::-1]], row)
+    alone = [goal.take([r]).judged_at_once(answer[None, :]) for r, answer in zip(row, answers, strict=True)]
+    other = [goal.take([r]).judged_at_once(answer[None, :]) for r, answer in zip(row, answers[::-1], strict=True)]
+    for part in range(3):
+        assert found[part].tolist() == [told[part][0] for told in alone]
+        least = [min(one[part][0], two[part][0]) for one, two in zip(alone, other, strict=True)]
+        assert by_all[part].tolist() == least
 
 
 @given(SEEDS)

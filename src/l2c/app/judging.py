@@ -143,7 +143,7 @@ class Judges:
             released = replace(released, measured=Measured(released.measured.before, numbers[first:]))
         left = confirm(released, answers[0], answers[1:])
         if len(left.row) < len(released.row):
-            stands, *_ = judged_by_all(released.goal.take(released.row), answers)
+            stands, *_ = judged_by_all(released.goal, answers, released.row)
             for judge in (self.model, *self.also):
                 probe_steadiness(judge, released.cells[~stands][:PROBED])
         return left, before[:first]

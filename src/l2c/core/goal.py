@@ -14,6 +14,8 @@ from l2c.core.types import Mask, Probabilities
 ROUNDING = 1e-9
 """How far a lead may fall short of the margin that was asked for: sums of fractions are that inexact."""
 
+_ONE_EACH = np.empty(0, dtype=np.int64)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Goal:
@@ -47,7 +49,9 @@ class Goal:
 
     def take(self, rows: np.ndarray | Sequence[int]) -> Goal:
         """Return the goals of some of the rows, which may repeat."""
-        return Goal(self.accepted[rows], self.low[rows], self.high[rows], self.threshold, self.margin)
+        # Whole lines are taken: to index them costs a multiple of it.
+        accepted = self.accepted.take(rows, axis=0)
+        return Goal(accepted, self.low.take(rows), self.high.take(rows), self.threshold, self.margin)
 
     def within(self, low: Float64[np.ndarray, " rows"], high: Float64[np.ndarray, " rows"]) -> Goal:
         """Return the goal with a range of probability."""
@@ -80,15 +84,23 @@ class Goal:
         """Whether a range of probability counts for some row."""
         return not np.isnan(self.low).all()
 
-    def judged(self, proba: Probabilities) -> tuple[Mask, Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
-        """Return which rows are where they should be, how probable the accepted classes are, and how near the rows are.
+    def judged(
+        self, proba: Probabilities, row: Int64[np.ndarray, " n"] | None = None
+    ) -> tuple[Mask, Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
+        """Return which answers are where they should be, how probable the accepted classes are, and how near they come.
 
         Nearness is for comparison within a row: more is nearer.
+
+        Parameters
+        ----------
+        proba, row
+            A model's answers, and which of the rows each is for; without it, one for each row.
         """
-        if compiles() and self.accepted.shape == proba.shape and proba.shape[1] == 2:
-            middle = np.nan if self.threshold is None else self.threshold
-            return judged_of_two(self.accepted, self.low, self.high, middle, self.margin, np.ascontiguousarray(proba))
-        return self.judged_at_once(proba)
+        if compiles() and self.accepted.shape[1] == proba.shape[1] == 2:
+            middle, row = np.nan if self.threshold is None else self.threshold, _ONE_EACH if row is None else row
+            proba = np.ascontiguousarray(proba)
+            return judged_of_two(self.accepted, self.low, self.high, middle, self.margin, proba, row)
+        return (self if row is None else self.take(row)).judged_at_once(proba)
 
     def judged_at_once(
         self, proba: Probabilities
@@ -133,9 +145,11 @@ class Goal:
 
 
 def judged_by_all(
-    goal: Goal, answers: Iterable[Probabilities]
-) -> tuple[Mask, Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
-    """Return which rows reach their goal under every model, and of what they say the least probability and nearness.
+    goal: Goal, answers: Iterable[Probabilities], row: Int64[np.ndarray, " n"] | None = None
+) -> tuple[Mask, Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
+    """Return what is where it should be under every model, and of what they say the least probability and nearness.
+
+    `row` is as in `Goal.judged`.
 
     >>> goal = Goal.of_classes(np.array([1, 1]), classes=2)
     >>> one, other = np.array([[0.2, 0.8], [0.4, 0.6]]), np.array([[0.3, 0.7], [0.9, 0.1]])
@@ -143,7 +157,7 @@ def judged_by_all(
     >>> reached.tolist(), chance.tolist()
     ([True, False], [0.7, 0.1])
     """
-    first, *rest = map(goal.judged, answers)
+    first, *rest = (goal.judged(proba, row) for proba in answers)
     reached, chance, near = first
     for others in rest:
         reached, chance, near = reached & others[0], np.minimum(chance, others[1]), np.minimum(near, others[2])
@@ -158,21 +172,26 @@ def judged_of_two(
     threshold: float,
     margin: float,
     proba: Probabilities,
-) -> tuple[Mask, Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"]]:
-    """Return what `Goal.judged` returns of a model of two classes, whose threshold is NaN where it has none."""
-    rows = len(proba)
-    reached, chance, near = np.empty(rows, np.bool_), np.empty(rows), np.empty(rows)
-    for row in range(rows):
-        first, second, ahead = accepted[row, 0], accepted[row, 1], proba[row, 1]
-        above = ahead - proba[row, 0] if np.isnan(threshold) else 2 * (ahead - threshold)
+    row: Int64[np.ndarray, " n"],
+) -> tuple[Mask, Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
+    """Return what `Goal.judged` returns of a model of two classes.
+
+    Its threshold is NaN where it has none, and there are no rows where there is one answer for each.
+    """
+    count = len(proba)
+    reached, chance, near = np.empty(count, np.bool_), np.empty(count), np.empty(count)
+    for n in range(count):
+        r = row[n] if len(row) else n
+        first, second, ahead = accepted[r, 0], accepted[r, 1], proba[n, 1]
+        above = ahead - proba[n, 0] if np.isnan(threshold) else 2 * (ahead - threshold)
         if first == second:
-            lead, share = (np.inf, proba[row, 0] + ahead) if first else (-np.inf, 0.0)
+            lead, share = (np.inf, proba[n, 0] + ahead) if first else (-np.inf, 0.0)
         else:
-            lead, share = (above, ahead) if second else (-above, proba[row, 0])
-        if np.isnan(low[row]):
-            reached[row], near[row] = lead >= 2 * margin - ROUNDING if margin else lead > 0, share
+            lead, share = (above, ahead) if second else (-above, proba[n, 0])
+        if np.isnan(low[r]):
+            reached[n], near[n] = lead >= 2 * margin - ROUNDING if margin else lead > 0, share
         else:
-            reached[row] = low[row] <= share <= high[row]
-            near[row] = -max(low[row] - share, share - high[row], 0.0)
-        chance[row] = share
+            reached[n] = low[r] <= share <= high[r]
+            near[n] = -max(low[r] - share, share - high[r], 0.0)
+        chance[n] = share
     return reached, chance, near

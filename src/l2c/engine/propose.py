@@ -202,8 +202,10 @@ class Draws:
         self, law: Float64[np.ndarray, "rows width"], rows: np.ndarray, first: np.ndarray, count: int
     ) -> Levels:
         """Return draws in which each feature follows the law given for its row, its effects bound to its causes."""
-        levels = np.empty((len(rows), count, len(self.method.layout.axes)), dtype=np.int16)
         counted = self._counted[rows]
+        if not counted.any():
+            return self._independent(law, rows, first, count, few=False)
+        levels = np.empty((len(rows), count, len(self.method.layout.axes)), dtype=np.int16)
         for few, members in ((False, np.flatnonzero(~counted)), (True, np.flatnonzero(counted))):
             if len(members):
                 levels[members] = self._independent(law[members], rows[members], first[members], count, few=few)

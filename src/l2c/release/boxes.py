@@ -41,7 +41,7 @@ def share_valid(
         part = slice(start, start + BLOCK)
         row = np.repeat(released.row[part], POINTS)
         points = points_in_boxes(released.layout, released.levels[part]).reshape(len(row), -1)
-        good, *_ = judged_by_all(released.goal.take(row), [judge.proba(points) for judge in judges])
+        good, *_ = judged_by_all(released.goal, [judge.proba(points) for judge in judges], row)
         for condition, rows in conditions:
             asked = rows[row]
             good[asked] &= condition.holds(points[asked], released.factual[row[asked]])

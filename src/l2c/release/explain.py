@@ -212,7 +212,7 @@ def confirm(released: Released, proba: Probabilities, also: Sequence[Probabiliti
 
     `also` are the answers of other versions of the model, under which it must reach its goal too.
     """
-    valid, chance, _ = judged_by_all(released.goal.take(released.row), (proba, *also))
+    valid, chance, _ = judged_by_all(released.goal, (proba, *also), released.row)
     released = replace(released, chance=chance, predicted=decide(proba, released.goal.threshold))
     if valid.all():
         return released

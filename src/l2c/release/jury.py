@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float64, Int64
 
 from l2c.core.blackbox import BlackBox, decide
 from l2c.core.compiled import Compiled, compiles
-from l2c.core.goal import Goal, judged_by_all
+from l2c.core.goal import judged_by_all
 from l2c.core.layout import Layout
 from l2c.core.method import Question
 from l2c.core.twin import Twin
@@ -60,13 +60,13 @@ class Jury:
 
         With `other` that is the second choice of values.
         """
-        goal = self.question.goal.take(row)
+        goal = self.question.goal
         if values is None:
-            answers = [self._foreseen(goal, row, levels, other=other)]
+            answers = [self._foreseen(row, levels, other=other)]
         else:
             judges: tuple[BlackBox, ...] = self.heard or (self.blackbox, *self.also)
             answers = [judge.proba(values) for judge in judges]
-        return Verdict(*judged_by_all(goal, answers), decide(answers[0], goal.threshold))
+        return Verdict(*judged_by_all(goal, answers, row), decide(answers[0], goal.threshold))
 
     def hear(self, *values: Cells) -> None:
         """Ask about all values that some proposals may take, in one call, so that they are known when they are judged.
@@ -79,8 +79,8 @@ class Jury:
 
     def ask(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> tuple[Mask, Float64[np.ndarray, " n"]]:
         """Return whether the model itself finds proposals valid, some with second values, and how probable."""
-        goal, proba = self.question.goal.take(row), self.blackbox.proba(self.values(row, levels, second))
-        return goal.reached(proba), goal.chance(proba)
+        reached, chance, _ = self.question.goal.judged(self.blackbox.proba(self.values(row, levels, second)), row)
+        return reached, chance
 
     def values(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> Cells:
         """Return the values of proposals, the second choice of them for some."""
@@ -99,14 +99,14 @@ class Jury:
         """Let go of what a twin makes of the rows: it is more than what they found."""
         self.inputs = {}
 
-    def _foreseen(self, goal: Goal, row: Int64[np.ndarray, " n"], levels: Levels, *, other: bool) -> Probabilities:
+    def _foreseen(self, row: Int64[np.ndarray, " n"], levels: Levels, *, other: bool) -> Probabilities:
         """Return the twin's answers, and the model's own where the twin's are close to the decision."""
         twin, room = self.twin, self.question.room
         assert twin is not None
         if other not in self.inputs:
             self.inputs[other] = twin.inputs(room.others if other else room.values)
         proba = twin.proba(self.inputs[other], row, levels)
-        close = np.flatnonzero(~goal.clear(proba, twin.close))
+        close = np.flatnonzero(~self.question.goal.take(row).clear(proba, twin.close))
         if len(close):
             which = np.full(len(close), other)
             proba[close] = self.blackbox.proba(self.values(row[close], levels[close], which))

@@ -30,10 +30,12 @@ class Kept:
     label: Int64[np.ndarray, " n"]
     second: Mask
 
-    def take(self, which: np.ndarray) -> Kept:
-        cells = None if self.cells is None else self.cells[which]
-        row, levels, chance = self.row[which], self.levels[which], self.chance[which]
-        return Kept(row, levels, cells, chance, self.label[which], self.second[which])
+    def take(self, which: Int64[np.ndarray, " some"]) -> Kept:
+        """Return some of them."""
+        # Whole lines are taken: to index them costs a multiple of it.
+        cells = None if self.cells is None else self.cells.take(which, axis=0)
+        row, levels, chance = self.row.take(which), self.levels.take(which, axis=0), self.chance.take(which)
+        return Kept(row, levels, cells, chance, self.label.take(which), self.second.take(which))
 
     def of(self, which: Int64[np.ndarray, " some"]) -> Kept:
         """Return some of them in their order, in place where loops are compiled: this is then used up."""

@@ -45,9 +45,9 @@ class Remembering:
         words = np.ascontiguousarray(cells).view(np.uint64)
         places, new = (self._from_table if compiles() else self._from_dictionary)(words)
         if len(new):
-            told = self.blackbox.proba(cells if len(new) == len(cells) else cells[new])
+            told = self.blackbox.proba(cells if len(new) == len(cells) else cells.take(new, axis=0))
             self.answers = np.concatenate([self.answers, told]) if len(self.answers) else told
-        return self.answers[places]
+        return self.answers.take(places, axis=0)
 
     def _from_table(self, words: Words) -> tuple[Int64[np.ndarray, " rows"], Int64[np.ndarray, " new"]]:
         """Return where the answer for each row stands, and which rows are new, in the order of theirs to come."""

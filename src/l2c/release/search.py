@@ -257,11 +257,9 @@ class Search:
     def advance(self, rows: np.ndarray, counts: Int64[np.ndarray, " rows"]) -> None:
         """Draw, filter and judge for some rows, and keep what is good."""
         count = int(counts.max())
-        levels = self._proposed(rows, count)
-        if (counts == count).all():
-            levels = levels.reshape(-1, levels.shape[2])
-        else:
-            levels = levels[np.arange(count)[None, :] < counts[:, None]]
+        levels = self._proposed(rows, count).reshape(-1, len(self.layout.axes))
+        if (counts < count).any():
+            levels = levels.take(np.flatnonzero(np.arange(count)[None, :] < counts[:, None]), axis=0)
         self.drawn[rows] += counts
         self._consider(np.repeat(rows, counts), levels)
 
@@ -269,13 +267,15 @@ class Search:
         """Judge what is new and obeys; rows stand together."""
         new = np.flatnonzero(self.sieve.worth_asking(row, levels))
         if len(new) < len(row):
-            row, levels = row[new], levels[new]
+            row, levels = row.take(new), levels.take(new, axis=0)
         self.different += np.bincount(row, minlength=len(self.different))
         values, good = self._decoded(row, levels)
         good &= changes_of(self.question.levels, row, levels) > 0
         good = self._free(levels, good)
         if not good.all():
-            row, levels, values = row[good], levels[good], None if values is None else values[good]
+            which = np.flatnonzero(good)
+            row, levels = row.take(which), levels.take(which, axis=0)
+            values = None if values is None else values.take(which, axis=0)
         self.obeying += np.bincount(row, minlength=len(self.obeying))
         self._judge(row, levels, values)
 
@@ -439,7 +439,7 @@ class Search:
         if values is None or known or not self.manner.decode_again or len(row) > FEW:
             return ()
         some = np.flatnonzero(self.jury.has_others(row, levels))
-        row, levels = row[some], levels[some]
+        row, levels = row.take(some), levels.take(some, axis=0)
         others = decode_levels(self.layout, levels, self.question.room.others, row)
         return values, others[obeys(self.layout, self.question, row, levels, others)]
 
@@ -456,11 +456,12 @@ class Search:
     ) -> None:
         """Give proposals that are not valid a second chance, with the other values that stand for their bins."""
         bad = np.flatnonzero(~good)
-        bad = bad[self.jury.has_others(row[bad], levels[bad])]
+        bad = bad[self.jury.has_others(row.take(bad), levels.take(bad, axis=0))]
         others = None
         if values is not None:
-            others = decode_levels(self.layout, levels[bad], self.question.room.others, row[bad])
-            again = obeys(self.layout, self.question, row[bad], levels[bad], others)
+            some_rows, some_levels = row.take(bad), levels.take(bad, axis=0)
+            others = decode_levels(self.layout, some_levels, self.question.room.others, some_rows)
+            again = obeys(self.layout, self.question, some_rows, some_levels, others)
             if self._either_way:
                 # What was decoded by the other values already is not asked twice.
                 again &= ((others != values[bad]) & ~(np.isnan(others) & np.isnan(values[bad]))).any(axis=1)
@@ -468,7 +469,8 @@ class Search:
                 bad, others = bad[again], others[again]
         if not len(bad):
             return
-        valid, probability, nearness, named = self._asked(row[bad], levels[bad], others, other=True)
+        some_rows, some_levels = row.take(bad), levels.take(bad, axis=0)
+        valid, probability, nearness, named = self._asked(some_rows, some_levels, others, other=True)
         good[bad], second[bad], better = valid, valid, bad[valid]
         chance[better], near[better], label[better] = probability[valid], nearness[valid], named[valid]
         if values is not None and others is not None and self._either_way:
