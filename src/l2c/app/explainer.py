@@ -49,7 +49,7 @@ from l2c.engine.recipe import Strategy
 from l2c.errors import InputError
 from l2c.release.boxes import share_valid
 from l2c.release.budget import Budget, Clock
-from l2c.release.explain import TAKEN_BACK, Pools, Sets
+from l2c.release.explain import Pools, Sets
 from l2c.release.gather import with_unreadable
 from l2c.release.policy import Policy
 from l2c.release.ranking import only
@@ -267,7 +267,7 @@ class Explainer:
             return found, False
         shown = Shown(people.given, people.shape, found.released, rows)
         released, proba = judges.confirmed(found.released, shown, found.mark.shape)
-        taken_back = any(TAKEN_BACK in outcome.sentence for outcome in released.outcomes)
+        taken_back = len(released.row) < len(found)
         misled = self._twin is not None and (
             taken_back or not (foreseen is None or self._twin.agrees(foreseen.proba, proba))
         )
