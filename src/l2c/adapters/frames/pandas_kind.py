@@ -160,9 +160,10 @@ class PandasKind:
         # What pandas makes of values of several types, or of none, depends on which of them are there.
         if not len(index) or set(map(type, values)) != {str}:
             return [values[place] for place in index.tolist()]
-        if len(index) <= FEW and (index == index[0]).all():
-            return _Texts(_texts(values).columns[0], _repeated(values[index[0]], len(index)))
-        return self.gather_joined(_texts(values), index[None, :])[0]
+        every = _texts(values)
+        if every.texts and len(index) <= FEW and (index == index[0]).all():  # before pandas 3, texts are any objects
+            return _Texts(every.columns[0], _repeated(values[index[0]], len(index)))
+        return self.gather_joined(every, index[None, :])[0]
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         arrays = [_stored(column) for column in columns.values()]
@@ -261,7 +262,7 @@ def _alike(column: Any, texts: pa.Array | pa.ChunkedArray) -> Any:
     """Return a column of other texts of the same type."""
     made = getattr(column, "_from_pyarrow_array", None)
     # What Arrow has just made of such a column need not be looked at again.
-    return type(column)(texts, dtype=column.dtype) if made is None else made(texts)
+    return column.dtype.__from_arrow__(texts) if made is None else made(texts)
 
 
 def _stored(column: Any) -> Any:
@@ -401,8 +402,9 @@ def _native(dtype: Dtype) -> Any:
         return pd.CategoricalDtype(pd.Index(list(dtype.categories or ()), dtype=inner), dtype.ordered)
     if dtype.name.startswith("ArrowDtype("):
         return pd.ArrowDtype(arrow_type(dtype.name.removeprefix("ArrowDtype(")[:-1]))
-    if dtype.name == "str[python]":
-        return pd.StringDtype("python", na_value=np.nan)
+    for (storage, is_na), known in _TEXTS.items():  # before pandas 3, some of their names mean other types
+        if dtype.name == known.name:
+            return pd.StringDtype(storage, na_value=pd.NA if is_na else np.nan)
     return pd.api.types.pandas_dtype(dtype.name)
 
 
