@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from l2c.core.goal import Goal
-from l2c.core.types import Cells, Probabilities
 from l2c.release import jury
 from l2c.release.jury import Jury
-
-
-@dataclass
-class Summing:
-    """A black box that weighs a row, and counts what it is asked."""
-
-    weight: float = 1.0
-    classes: tuple[int, ...] = (0, 1)
-    asked: list[int] = field(default_factory=list)
-
-    def proba(self, cells: Cells) -> Probabilities:
-        self.asked.append(len(cells))
-        second = 1 / (1 + np.exp(-self.weight * cells.sum(axis=1)))
-        return np.stack([1 - second, second], axis=1)
+from summing import Summing
 
 
 def judges(*models: Summing, differ: np.ndarray | None = None) -> Jury:

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 import pytest
 
-from l2c.core.types import Cells, Probabilities
 from l2c.release.remembering import Remembering
-
-
-@dataclass
-class Summing:
-    """A black box that weighs a row, and counts what it is asked."""
-
-    classes: tuple[int, ...] = (0, 1)
-    asked: list[int] = field(default_factory=list)
-
-    def proba(self, cells: Cells) -> Probabilities:
-        self.asked.append(len(cells))
-        second = 1 / (1 + np.exp(-cells.sum(axis=1)))
-        return np.stack([1 - second, second], axis=1)
+from summing import Summing
 
 
 @pytest.mark.parametrize("compiled", [True, False])
