@@ -207,6 +207,8 @@ def test_pools_of_a_model_that_is_not_seen_into_hold_levels_and_their_values_are
     kept = [part for search in pools.searches for part in search.kept]
     assert kept
     assert all(part.cells is None for part in kept)
+    rooms = [part.levels if part.levels.base is None else part.levels.base for part in kept]
+    assert all(len(room) <= 2 * len(part.levels) for room, part in zip(rooms, kept, strict=True))
     assert any(part.second.any() for part in kept)
     released = pools.release(20, Selection())
     assert len(released.row)

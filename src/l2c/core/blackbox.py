@@ -124,9 +124,9 @@ def decide(proba: Probabilities, threshold: float | None = None) -> Int64[np.nda
     >>> decide(np.array([[0.6, 0.4], [0.7, 0.3]]), threshold=0.3)
     array([1, 0])
     """
-    if proba.shape[1] == 2:
-        return (proba[:, 1] > (proba[:, 0] if threshold is None else threshold)).astype(np.int64)
-    return proba.argmax(axis=1)
+    if threshold is None and proba.shape[1] != 2:
+        return proba.argmax(axis=1)
+    return (proba[:, 1] > (proba[:, 0] if threshold is None else threshold)).astype(np.int64)
 
 
 def class_of(blackbox: BlackBox, cells: Cells) -> Int64[np.ndarray, " rows"]:

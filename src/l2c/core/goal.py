@@ -47,7 +47,7 @@ class Goal:
         nothing = np.full(len(desired), np.nan)
         return cls(desired[:, None] == np.arange(classes)[None, :], nothing, nothing)
 
-    def take(self, rows: np.ndarray | Sequence[int]) -> Goal:
+    def take(self, rows: Int64[np.ndarray, " some"] | Sequence[int]) -> Goal:
         """Return the goals of some of the rows, which may repeat."""
         # Whole lines are taken: to index them costs a multiple of it.
         accepted = self.accepted.take(rows, axis=0)
@@ -96,7 +96,8 @@ class Goal:
         proba, row
             A model's answers, and which of the rows each is for; without it, one for each row.
         """
-        if compiles() and self.accepted.shape[1] == proba.shape[1] == 2:
+        fits = row is not None or len(self.accepted) == len(proba)
+        if compiles() and fits and self.accepted.shape[1] == proba.shape[1] == 2:
             middle, row = np.nan if self.threshold is None else self.threshold, _ONE_EACH if row is None else row
             proba = np.ascontiguousarray(proba)
             return judged_of_two(self.accepted, self.low, self.high, middle, self.margin, proba, row)

@@ -38,7 +38,7 @@ class Jury:
         The model, and other versions of it under which a proposal must reach its goal too.
     twin
         Where there is one, it judges by level, and the model only what comes close to the decision.
-    heard
+    remembering
         The model and its other versions with what they were asked ahead (`hear`); else none.
     inputs, differ
         What a twin makes of the rows' first and second values, and which levels have both, once these are needed.
@@ -49,7 +49,7 @@ class Jury:
     blackbox: BlackBox
     also: tuple[BlackBox, ...]
     twin: Twin | None
-    heard: tuple[Remembering, ...] = ()
+    remembering: tuple[Remembering, ...] = ()
     inputs: dict[bool, Any] = field(default_factory=dict)
     differ: Mask | None = None
 
@@ -64,7 +64,7 @@ class Jury:
         if values is None:
             answers = [self._foreseen(row, levels, other=other)]
         else:
-            judges: tuple[BlackBox, ...] = self.heard or (self.blackbox, *self.also)
+            judges: tuple[BlackBox, ...] = self.remembering or (self.blackbox, *self.also)
             answers = [judge.proba(values) for judge in judges]
         return Verdict(*judged_by_all(goal, answers, row), decide(answers[0], goal.threshold))
 
@@ -73,8 +73,8 @@ class Jury:
 
         What was heard before is forgotten; without values, that is all.
         """
-        self.heard = tuple(Remembering(box) for box in (self.blackbox, *self.also)) if values else ()
-        for box in self.heard:
+        self.remembering = tuple(Remembering(box) for box in (self.blackbox, *self.also)) if values else ()
+        for box in self.remembering:
             box.proba(np.concatenate(values))
 
     def ask(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> tuple[Mask, Float64[np.ndarray, " n"]]:
@@ -96,8 +96,8 @@ class Jury:
         return np.asarray(self.differ[row[:, None], levels + self.layout.offsets].any(axis=1))
 
     def forget(self) -> None:
-        """Let go of what a twin makes of the rows: it is more than what they found."""
-        self.inputs = {}
+        """Let go of what a twin makes of the rows, and of what was heard: it is more than what they found."""
+        self.inputs, self.remembering = {}, ()
 
     def _foreseen(self, row: Int64[np.ndarray, " n"], levels: Levels, *, other: bool) -> Probabilities:
         """Return the twin's answers, and the model's own where the twin's are close to the decision."""

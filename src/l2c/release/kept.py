@@ -38,10 +38,13 @@ class Kept:
         return Kept(row, levels, cells, chance, self.label.take(which), self.second.take(which))
 
     def of(self, which: Int64[np.ndarray, " some"]) -> Kept:
-        """Return some of them in their order, in place where loops are compiled: this is then used up."""
-        if self.cells is not None or not compiles():
-            return self.take(which)
+        """Return some of them in their order, in place where that is most of them and loops are compiled.
+
+        This is then used up. A few are copied: what is returned would hold on to the room of all.
+        """
         n = len(which)
+        if self.cells is not None or not compiles() or 2 * n < len(self.row):
+            return self.take(which)
         moved_up(which, self.row, self.levels, self.chance, self.label, self.second)
         return Kept(self.row[:n], self.levels[:n], None, self.chance[:n], self.label[:n], self.second[:n])
 

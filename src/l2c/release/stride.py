@@ -94,6 +94,7 @@ class Bench(NamedTuple):
 
 @Compiled
 def bench_for(features: int, units: int, trees: int) -> Bench:
+    """Return working space for rows of so many features, and a model of so many units in a layer, or trees."""
     return Bench(
         np.empty(features, np.int64), np.empty(features, np.bool_), np.empty(TOGETHER, np.uint32),
         np.empty(TOGETHER, np.uint32), np.zeros((features, TOGETHER), np.int16),
@@ -171,6 +172,7 @@ def stand_still(
 
 @Compiled
 def clear(bench: Bench, some: int, key: Any, lead: float) -> None:
+    """Begin some draws: all have the row's own fingerprint and lead, and lie in its room."""
     for d in range(some):
         bench.key[d], bench.lead[d], bench.shift[d] = key, lead, 0.0
         bench.inside[d], bench.other[d] = True, False
