@@ -163,9 +163,12 @@ def _taken_up(folder: Path, request: Mapping[str, Any]) -> int:
         known = unseal(KIND, manifest.read_bytes(), str(manifest))["request"]
         other = [name for name in sorted({*known, *request}) if known.get(name) != request.get(name)]
         if other:
+            named = f"{', '.join(other)} {'differs' if len(other) == 1 else 'differ'}"
+            # To be fitted again is to get another secret key.
+            fitted = "; an explainer that is fitted again is another one, one that was saved and loaded is the same"
             raise InputError(
-                f"{folder} was begun with another request: {', '.join(other)} differ; "
-                "ask for the same to go on with it, or choose another folder"
+                f"{folder} was begun with another request: {named}; ask for the same to go on with it, "
+                f"or choose another folder{fitted if 'bundle' in other else ''}"
             )
         return len(records.parts_in(folder))
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
