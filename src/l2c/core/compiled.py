@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property, update_wrapper
 from inspect import get_annotations
 from types import FunctionType
-from typing import Any, ClassVar, Generic, Literal, ParamSpec, TypeVar
+from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -34,7 +34,8 @@ class Compiled(Generic[Given, Answer]):
     It may call others of its module that are compiled too.
     """
 
-    inline: ClassVar[Literal["never", "always"]] = "never"
+    # Told in so many words: what is not told is taken over from whoever calls.
+    options: ClassVar[Mapping[str, Any]] = {"_nrt": True, "forceinline": False}
 
     def __init__(self, plain: Callable[Given, Answer]) -> None:
         self.plain = plain
@@ -51,7 +52,7 @@ class Compiled(Generic[Given, Answer]):
         if self._fast is None:
             import numba
 
-            compiled = numba.njit(cache=True, nogil=True, error_model="numpy", inline=self.inline)
+            compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **self.options)
             self._fast = compiled(_with_fast_callees(self.plain, f"{self.plain.__qualname__}_{self.digest[:12]}"))
         return self._fast
 
@@ -62,7 +63,8 @@ class Compiled(Generic[Given, Answer]):
         code, around = plain.__code__, plain.__globals__
         used = {name: _told(around[name]) for name in code.co_names if name in around}
         taken = {name: _told(around.get(kind)) for name, kind in plain.__annotations__.items()}
-        told = (code.co_code.hex(), code.co_varnames, code.co_names, repr(code.co_consts), self.inline, used, taken)
+        said = (code.co_code.hex(), code.co_varnames, code.co_names, repr(code.co_consts))
+        told = (said, sorted(self.options.items()), used, taken)
         return hashlib.sha256(repr(told).encode()).hexdigest()
 
 
@@ -77,9 +79,13 @@ def _told(value: Any) -> Any:
 
 
 class Inlined(Compiled[Given, Answer]):
-    """A compiled function that becomes part of those that call it: a call would cost as much as what it does."""
+    """A compiled function that becomes part of those that call it; it makes and returns no array, which is checked.
 
-    inline = "always"
+    A call would hand over seven words for each array, and count who refers to each of those that come in a record: that
+    takes longer than what an inner loop does with them.
+    """
+
+    options: ClassVar[Mapping[str, Any]] = {"_nrt": False, "forceinline": True}
 
 
 def _with_fast_callees(plain: Any, name: str) -> FunctionType:

@@ -68,7 +68,7 @@ def _series(rest: Any) -> Any:
     return total * rest + ONE
 
 
-@Compiled
+@Inlined
 def raise_all(told: Float64[np.ndarray, " n"], numbers: Float64[np.ndarray, " n"], factor: float) -> None:
     """Write down the exponential of a factor times each number."""
     bits = told.view(np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Int64, UInt32
 
-from l2c.core.compiled import Compiled
+from l2c.core.compiled import Compiled, Inlined
 from l2c.core.streams import mixed
 from l2c.core.types import Keys, Levels
 
@@ -58,7 +58,7 @@ def drawn_levels(
     return levels
 
 
-@Compiled
+@Inlined
 def stream_halves(
     lower: UInt32[np.ndarray, " draws"],
     upper: UInt32[np.ndarray, " draws"],

@@ -140,7 +140,7 @@ def likely_levels(
     return levels
 
 
-@Compiled
+@Inlined
 def draw_along(hand: Hand, known: Known, tree: Tree, along: Dependences, row: int, first: int, some: int) -> None:
     """Make some draws of a row from a position on."""
     position = first * along.words_each
@@ -210,7 +210,7 @@ def _begins(counts: np.ndarray) -> np.ndarray:
     return begins
 
 
-@Compiled
+@Inlined
 def tell_kept(known: Known, tree: Tree, own: Levels, row: int) -> None:
     """Write down what each feature tells of its parent's levels if it is kept."""
     for i in tree.order[1:]:
@@ -224,14 +224,12 @@ def _padded(some: int) -> int:
     return min(-(-some // LANES) * LANES, TOGETHER)
 
 
-@Compiled
-def _uniforms(stream: Stream, some: int, place: int) -> UInt32[np.ndarray, " draws"]:
-    """Return the uniform integers of 31 bits at a place of some draws: each is half a word."""
-    word = place // 2
+@Inlined
+def _look_up(stream: Stream, some: int, word: int) -> None:
+    """Have the uniform integers at hand that are in a word of some draws: two of 31 bits."""
     if stream.last[0] != word:
         stream_halves(stream.lower, stream.upper, some, stream.key, stream.position + word, stream.step)
         stream.last[0] = word
-    return stream.lower if place % 2 == 0 else stream.upper
 
 
 @Inlined
@@ -245,7 +243,9 @@ def _toss(hand: Hand, known: Known, stream: Stream, some: int, coins: np.ndarray
             line[i, d] = 0 if few else d
             chosen[i, d] = False
         if coin:
-            uniform = _uniforms(stream, some, len(chosen) + i)
+            place = len(chosen) + i
+            _look_up(stream, some, place // 2)
+            uniform = stream.lower if place % 2 == 0 else stream.upper
             for d in range(_padded(some)):
                 chosen[i, d] = uniform[d] < coin
             for d in range(some):
@@ -289,7 +289,7 @@ def _gather(known: Known, tree: Tree, hand: Hand, some: int, weights: np.ndarray
             _pass_on(lines, chosen, i, p, known.shift[i], _padded(some))
 
 
-@Compiled
+@Inlined
 def _pass_on(line: np.ndarray, chosen: np.ndarray, i: int, parent: int, shift: int, some: int) -> None:
     """Make a feature's pattern part of its parent's, in the draws that change it."""
     for d in range(some):
@@ -297,7 +297,7 @@ def _pass_on(line: np.ndarray, chosen: np.ndarray, i: int, parent: int, shift: i
         line[parent, d] |= pattern if chosen[i, d] else np.int32(0)
 
 
-@Compiled
+@Inlined
 def _sum_out(
     told: np.ndarray, to: int, wide: int, tables: np.ndarray, start: int, belief: np.ndarray, at: int, size: int
 ) -> None:
@@ -309,7 +309,7 @@ def _sum_out(
         told[np.uint64(to + k)] = total
 
 
-@Compiled
+@Inlined
 def _take_in(belief: np.ndarray, at: int, size: int, told: np.ndarray, said: int) -> None:
     """Multiply what is believed of a feature by what a child says, and keep it from vanishing."""
     top = 0.0
@@ -331,7 +331,8 @@ def _let_fall(known: Known, tree: Tree, hand: Hand, stream: Stream, some: int, r
             continue
         few, size, wide, p, start = known.few[i], tree.sizes[i], tree.wide[i], tree.parent[i], tree.starts[i]
         given_at, running_at, belief_at = known.given_at[i], known.running_at[i], known.belief_at[i]
-        uniform = _uniforms(stream, some, i)
+        _look_up(stream, some, i // 2)
+        uniform = stream.lower if i % 2 == 0 else stream.upper
         _find_cells(cells, lines, level, i, p, wide if few else 0, _padded(some))
         for t in range(hand.many[i]):
             d = np.uint64(which[i, t])
@@ -344,7 +345,7 @@ def _let_fall(known: Known, tree: Tree, hand: Hand, stream: Stream, some: int, r
             level[i, d] = _fallen(running, at, size, uniform[d])
 
 
-@Compiled
+@Inlined
 def _find_cells(
     cells: np.ndarray, line: np.ndarray, level: np.ndarray, i: int, parent: int, wide: int, some: int
 ) -> None:
@@ -357,7 +358,7 @@ def _find_cells(
             cells[d] += level[parent, d]
 
 
-@Compiled
+@Inlined
 def _run_up(
     running: np.ndarray, to: int, belief: np.ndarray, at: int, tables: np.ndarray, start: int, size: int
 ) -> None:
@@ -368,7 +369,7 @@ def _run_up(
         running[np.uint64(to + j)] = total
 
 
-@Compiled
+@Inlined
 def _fallen(running: np.ndarray, at: int, size: int, uniform: Any) -> int:
     """Return the level that a uniform integer falls on."""
     threshold = uniform * UNIT * running[np.uint64(at + size - 1)]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float64, Int16, Int64
 
-from l2c.core.compiled import Compiled, compiles
+from l2c.core.compiled import Compiled, Inlined, compiles
 from l2c.core.types import Levels
 
 TABLED, ALL_TABLED = 1 << 16, 1 << 20
@@ -215,7 +215,7 @@ def likeness_of(
 # Places that cannot be negative are looked up without being tested for it.
 
 
-@Compiled
+@Inlined
 def _lay_out(columns: np.ndarray, levels: Levels, which: Int64[np.ndarray, " some"], start: int, some: int) -> None:
     """Write the levels of some rows down feature by feature."""
     for r in range(some):
@@ -224,7 +224,7 @@ def _lay_out(columns: np.ndarray, levels: Levels, which: Int64[np.ndarray, " som
             columns[i, r] = levels[row, i]
 
 
-@Compiled
+@Inlined
 def _find_places(place: np.ndarray, columns: np.ndarray, some: int, trunk: Flat) -> None:
     """Find out where what each branch tells of some rows stands; 32 bits count more than a memory holds."""
     for branch in range(len(place)):
@@ -236,7 +236,7 @@ def _find_places(place: np.ndarray, columns: np.ndarray, some: int, trunk: Flat)
                 place[branch, r] += np.int32(columns[i, r]) * stride
 
 
-@Compiled
+@Inlined
 def _look_up(to: np.ndarray, at: int, size: int, told: np.ndarray, place: np.ndarray, branch: int, some: int) -> None:
     """Write down, level by level, what a branch tells of some rows."""
     for j in range(size):
@@ -244,7 +244,7 @@ def _look_up(to: np.ndarray, at: int, size: int, told: np.ndarray, place: np.nda
             to[at + j, r] = told[np.uint64(place[branch, r] + j)]
 
 
-@Compiled
+@Inlined
 def _take_in_some(
     beliefs: np.ndarray, at: int, size: int, told: np.ndarray, some: int, top: np.ndarray, lifts: np.ndarray, start: int
 ) -> None:
@@ -265,7 +265,7 @@ def _take_in_some(
                     beliefs[at + j, r] *= 2.0**LIFT
 
 
-@Compiled
+@Inlined
 def _weigh(
     told: np.ndarray, wide: int, tables: np.ndarray, start: int, beliefs: np.ndarray, at: int, size: int, some: int
 ) -> None:

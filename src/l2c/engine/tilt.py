@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from l2c.core.compiled import Compiled, compiles
+from l2c.core.compiled import Compiled, Inlined, compiles
 from l2c.core.exponential import exponentials, raise_all
 from l2c.core.layout import Layout
 from l2c.core.types import Levels
@@ -187,7 +187,7 @@ def tilted_in_turn(
     return whole, turned
 
 
-@Compiled
+@Inlined
 def _mix(
     law: Float64[np.ndarray, " width"],
     relative: Float64[np.ndarray, " width"],
@@ -218,7 +218,7 @@ def _mix(
     return total
 
 
-@Compiled
+@Inlined
 def _moments(
     law: Float64[np.ndarray, " width"],
     relative: Float64[np.ndarray, " width"],
@@ -242,7 +242,7 @@ def _moments(
     return mean, variance
 
 
-@Compiled
+@Inlined
 def _multiply(
     whole: Float64[np.ndarray, "rows width"],
     turned: Float64[np.ndarray, "rows features"],

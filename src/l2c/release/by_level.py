@@ -198,7 +198,7 @@ def _log_odds(share: float) -> float:
     return math.log(share) - math.log1p(-share)
 
 
-@Compiled
+@Inlined
 def network_leads(
     leads: Float64[np.ndarray, " draws"],
     which: Int64[np.ndarray, " draws"],
@@ -234,7 +234,8 @@ def network_leads(
     for q in range(count):
         d, line = which[q], np.uint64(q)
         if free == 0:
-            here[line] = still
+            for u in range(units):
+                here[line, u] = still[u]
         # Four features at a time: sums are then fetched and put back less often.
         for m in range(0, free, 4):
             a, x = _input(m, free, moving, offsets, levels, d, inputs, r)
@@ -257,7 +258,7 @@ def network_leads(
         leads[which[q]] = layers.toward[r] * last[q]
 
 
-@Compiled
+@Inlined
 def tree_leads(
     leads: Float64[np.ndarray, " draws"],
     which: Int64[np.ndarray, " draws"],
@@ -279,7 +280,8 @@ def tree_leads(
     """
     for q in range(count):
         d = which[q]
-        word[:] = standing
+        for tree in range(len(word)):
+            word[tree] = standing[tree]
         for m in range(0, free, 4):
             left_open(
                 word, word, lines.words, _line(m, free, moving, offsets, levels, d, lines.at, r),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int32, Int64, UInt8
 
-from l2c.core.compiled import Compiled
+from l2c.core.compiled import Compiled, Inlined
 from l2c.core.types import Levels
 
 TAKEN = 1 << 30
@@ -96,7 +96,7 @@ def _lay_out(columns: Columns, levels: Levels, position: np.ndarray, row: int, a
     return varied
 
 
-@Compiled
+@Inlined
 def _count_apart(columns: Columns, features: int, one: int, apart: Apart, line: int, start: int) -> None:
     """Count the features in which each candidate of a strip differs from one of all."""
     for c in range(STRIP):
@@ -108,7 +108,7 @@ def _count_apart(columns: Columns, features: int, one: int, apart: Apart, line: 
             apart[line, place] += columns[i, place] != level
 
 
-@Compiled
+@Inlined
 def _add(gains: Row, pull: int, apart: Apart, line: int, start: int) -> Any:
     """Add to the gains of a strip what differing from a member adds; return the highest."""
     top = np.int32(-TAKEN)
@@ -119,7 +119,7 @@ def _add(gains: Row, pull: int, apart: Apart, line: int, start: int) -> Any:
     return top
 
 
-@Compiled
+@Inlined
 def _grow(
     columns: Columns, features: int, gains: Row, chosen: Sets, row: int, pull: int, apart: Apart, tops: Row
 ) -> int:
@@ -135,7 +135,7 @@ def _grow(
     return chosen.shape[1]
 
 
-@Compiled
+@Inlined
 def _highest(gains: Row, tops: Row) -> int:
     """Return the place of the first of the highest gains."""
     best = 0
@@ -148,7 +148,7 @@ def _highest(gains: Row, tops: Row) -> int:
     return place
 
 
-@Compiled
+@Inlined
 def _take(columns: Columns, features: int, one: int, gains: Row, pull: int, apart: Apart, line: int, tops: Row) -> None:
     """Make a candidate a member."""
     gains[one] -= TAKEN
@@ -157,7 +157,7 @@ def _take(columns: Columns, features: int, one: int, gains: Row, pull: int, apar
         tops[strip] = _add(gains, pull, apart, line, strip * STRIP)
 
 
-@Compiled
+@Inlined
 def _swap(
     columns: Columns, features: int, gains: Row, chosen: Sets, row: int, pull: int, apart: Apart, tops: Row
 ) -> None:
@@ -180,7 +180,7 @@ def _swap(
             _take(columns, features, best, gains, pull, apart, line, tops)
 
 
-@Compiled
+@Inlined
 def _better(gains: Row, old: int, pull: int, apart: Apart, line: int, tops: Row) -> int:
     """Return the first of those that would add most in a member's stead, -1 if none would add more than it."""
     best, most = -1, gains[old] + np.int32(TAKEN)

@@ -21,6 +21,9 @@ from l2c.engine.likely import Hand
 from l2c.release.by_level import Grove, Layers, Weights, network_leads, tree_leads
 from l2c.release.sift import put
 
+AT_ONCE = 5
+"""Levels of a feature, at the most, that are told apart, and what they bring added up, in one pass over the draws."""
+
 
 class Axes(NamedTuple):
     """The features' places on the flat axis, and the words of their fingerprints, where they can as shifts of bits."""
@@ -107,7 +110,7 @@ def bench_for(features: int, units: int, trees: int) -> Bench:
     )  # fmt: skip
 
 
-@Compiled
+@Inlined
 def note_moving(
     bench: Bench, n: int, r: int, cdf: np.ndarray, along: Dependences, given: Given, axes: Axes, grounds: Grounds,
     differs: np.ndarray,
@@ -138,7 +141,7 @@ def note_moving(
     return free, watched
 
 
-@Compiled
+@Inlined
 def fixed_and_own(bench: Bench, r: int, axes: Axes, own: Levels, free: int) -> tuple[Any, Any]:
     """Return the sum behind a row's fingerprints that is the same in all of them, and the fingerprint of itself."""
     whole = mixed(np.uint64(r))
@@ -151,12 +154,14 @@ def fixed_and_own(bench: Bench, r: int, axes: Axes, own: Levels, free: int) -> t
     return fixed, max(mixed(whole), np.uint64(1))
 
 
-@Compiled
+@Inlined
 def stand_still(
     bench: Bench, r: int, offsets: Int64[np.ndarray, " features"], own: Levels, free: int, layers: Layers, grove: Grove
 ) -> None:
     """Add up what the features that cannot move bring to the first layer, or what they leave open in trees."""
-    bench.still[:], bench.standing[:] = layers.first_bias, EVERY
+    for u in range(len(bench.still)):
+        bench.still[u] = layers.first_bias[u]
+    bench.standing[:] = EVERY
     m = 0
     for i in range(len(offsets)):
         if m < free and bench.moving[m] == i:
@@ -170,7 +175,7 @@ def stand_still(
             left_open(bench.standing, bench.standing, grove.lines.words, line, line, line, line)
 
 
-@Compiled
+@Inlined
 def clear(bench: Bench, some: int, key: Any, lead: float) -> None:
     """Begin some draws: all have the row's own fingerprint and lead, and lie in its room."""
     for d in range(some):
@@ -178,15 +183,16 @@ def clear(bench: Bench, some: int, key: Any, lead: float) -> None:
         bench.inside[d], bench.other[d] = True, False
 
 
-@Compiled
+@Inlined
 def draw(
-    bench: Bench, n: int, some: int, padded: int, position: int, begin: int, free: int, marginals: Marginals,
-    hand: Hand, given: Given, axes: Axes,
+    bench: Bench, n: int, r: int, some: int, padded: int, position: int, begin: int, free: int, watched: bool,
+    marginals: Marginals, hand: Hand, given: Given, axes: Axes, grounds: Grounds, weights: Weights,
 ) -> None:  # fmt: skip
-    """Draw a block of proposals feature by feature, or take over what was drawn."""
+    """Draw a block of proposals feature by feature, or take over what was drawn, and add up what their levels tell."""
     have, levels = -1, bench.levels
     for m in range(free):
         i = bench.moving[m]
+        offset, size, added = axes.offsets[i], axes.sizes[i], False
         if len(given.counts):
             for d in range(some):
                 levels[i, d] = given.levels[n, begin + d, i]
@@ -198,30 +204,54 @@ def draw(
                 have = i // 2
                 at = position * marginals.words_each + have
                 stream_halves(bench.lower, bench.upper, padded, marginals.keys[n], at, marginals.words_each)
-            half = bench.lower if i % 2 == 0 else bench.upper
-            _fall(bench.levels, half, padded, i, marginals.cdf, n, axes.offsets[i], axes.sizes[i])
-
-
-@Compiled
-def add_up(
-    bench: Bench, r: int, some: int, free: int, watched: bool, axes: Axes, grounds: Grounds, weights: Weights
-) -> None:
-    """Add up what the levels of a block of proposals tell."""
-    # A place that cannot be negative is looked up without being tested for it.
-    for m in range(free):
-        i = bench.moving[m]
-        offset, level = axes.offsets[i], bench.levels[i]
-        _add_keys(bench.key, bench.levels, i, some, axes.words[i], axes.shifts[i])
-        if not weights.deep:
-            _add_steps(bench.lead, bench.levels, i, some, weights.steps, r, offset)
+            half, added = bench.lower if i % 2 == 0 else bench.upper, size <= AT_ONCE and not weights.deep
+            if added:
+                _fall_and_add(
+                    levels[i], bench.key, bench.lead, half, padded, marginals.cdf, n, offset, size, axes.words[i],
+                    weights.steps, r,
+                )  # fmt: skip
+            else:
+                _fall(levels, half, padded, i, marginals.cdf, n, offset, size)
+        if not added:
+            _add_keys(bench.key, levels, i, padded, axes.words[i], axes.shifts[i])
+        if not added and not weights.deep:
+            _add_steps(bench.lead, levels, i, padded, weights.steps, r, offset)
+        # A place that cannot be negative is looked up without being tested for it.
         if bench.shifting[i]:
-            for d in range(some):
-                bench.other[d] |= weights.differs[r, np.uint64(offset + level[d])]
+            for d in range(padded):
+                bench.other[d] |= weights.differs[r, np.uint64(offset + levels[i, d])]
         if bench.shifting[i] and not weights.deep:
-            _add_steps(bench.shift, bench.levels, i, some, weights.shifts, r, offset)
+            _add_steps(bench.shift, levels, i, padded, weights.shifts, r, offset)
         if watched:
-            for d in range(some):
-                bench.inside[d] &= grounds.open[r, np.uint64(offset + level[d])]
+            for d in range(padded):
+                bench.inside[d] &= grounds.open[r, np.uint64(offset + levels[i, d])]
+
+
+@Inlined
+def _fall_and_add(
+    levels: np.ndarray, key: np.ndarray, lead: np.ndarray, uniform: np.ndarray, some: int, cdf: np.ndarray, n: int,
+    offset: int, size: int, word: Any, steps: np.ndarray, r: int,
+) -> None:  # fmt: skip
+    """Let uniform integers fall on the levels of a feature of few, and add what it brings to fingerprints and leads."""
+    # To choose among all that a level may bring takes less than to look it up, and becomes vector instructions.
+    one, two, three, four = (
+        _edge(cdf, n, offset, size, 0), _edge(cdf, n, offset, size, 1), _edge(cdf, n, offset, size, 2),
+        _edge(cdf, n, offset, size, 3),
+    )  # fmt: skip
+    none, first, second, third, last = (
+        steps[r, offset], steps[r, offset + min(1, size - 1)], steps[r, offset + min(2, size - 1)],
+        steps[r, offset + min(3, size - 1)], steps[r, offset + min(4, size - 1)],
+    )  # fmt: skip
+    for d in range(some):
+        u = uniform[d]
+        level = np.int16(u >= one) + np.int16(u >= two) + np.int16(u >= three) + np.int16(u >= four)
+        levels[d] = level
+        key[d] += word * np.uint64(level + 1)
+        step = none
+        step = first if u >= one else step
+        step = second if u >= two else step
+        step = third if u >= three else step
+        lead[d] += last if u >= four else step
 
 
 @Inlined
@@ -270,7 +300,7 @@ def _edge(cdf: np.ndarray, n: int, offset: int, size: int, j: int) -> Any:
     return cdf[n, offset + j] if j < size - 1 else np.uint32(0xFFFFFFFF)
 
 
-@Compiled
+@Inlined
 def sift(bench: Bench, some: int, table: np.ndarray, own_key: Any) -> tuple[int, int, int]:
     """List the draws that are to be judged; return how many they are, how many are new, and of these in the room."""
     new, added, inside = 0, 0, 0
@@ -285,7 +315,7 @@ def sift(bench: Bench, some: int, table: np.ndarray, own_key: Any) -> tuple[int,
     return new, added, inside
 
 
-@Compiled
+@Inlined
 def judge(
     bench: Bench, new: int, r: int, free: int, low: float, offsets: Int64[np.ndarray, " features"], layers: Layers,
     grove: Grove,
@@ -303,7 +333,7 @@ def judge(
         bench.shift[bench.again[place]] -= bench.lead[bench.again[place]]
 
 
-@Compiled
+@Inlined
 def _tell(
     leads: Float64[np.ndarray, " draws"], which: Int64[np.ndarray, " draws"], count: int, bench: Bench, r: int,
     free: int, offsets: Int64[np.ndarray, " features"], layers: Layers, inputs: Float32[np.ndarray, "rows width"],
@@ -322,7 +352,7 @@ def _tell(
         )  # fmt: skip
 
 
-@Compiled
+@Inlined
 def keep(
     bench: Bench, new: int, r: int, free: int, kept: int, out: Findings, own: Levels, weights: Weights, pool: int,
     counts: Counts,

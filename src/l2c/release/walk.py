@@ -13,21 +13,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Int64, UInt64
 
-from l2c.core.compiled import Compiled
+from l2c.core.compiled import Compiled, Inlined
 from l2c.core.method import Dependences, Marginals
 from l2c.engine.drawing import LANES, TOGETHER
-from l2c.engine.likely import draw_along, hand_of, room_for_beliefs, tell_kept, tree_of
+from l2c.engine.likely import Hand, Known, Tree, draw_along, hand_of, room_for_beliefs, tell_kept, tree_of
 from l2c.release.by_level import Model
 from l2c.release.exhaust import ENUMERABLE
 from l2c.release.refine import HARD_AFTER, HARD_BELOW
 from l2c.release.sift import put
 from l2c.release.stride import (
     Axes,
+    Bench,
     Counts,
     Findings,
     Given,
     Grounds,
-    add_up,
     bench_for,
     clear,
     draw,
@@ -80,6 +80,32 @@ class Unfinished(NamedTuple):
     keys: UInt64[np.ndarray, " n"]
 
 
+class Course(NamedTuple):
+    """All that rows walk by, and the room to work in."""
+
+    marginals: Marginals
+    along: Dependences
+    given: Given
+    axes: Axes
+    grounds: Grounds
+    model: Model
+    need: Need
+    counts: Counts
+    tree: Tree
+    beliefs: Known
+    hand: Hand
+    bench: Bench
+
+
+class Start(NamedTuple):
+    """How many features of a row can move, whether to closed levels too, and the fingerprints of all and of itself."""
+
+    free: int
+    watched: bool
+    fixed_key: int
+    own_key: int
+
+
 def each_in_its_place(source: Marginals | Dependences | Given) -> tuple[Marginals, Dependences, Given]:
     """Return a source of draws, with nothing in place of the other kinds."""
     match source:
@@ -125,51 +151,30 @@ def walked(
     no farther.
     """
     features, alone = len(axes.sizes), len(given.counts) == 0
-    weights, layers, grove = model
     tree = tree_of(along, axes.offsets, axes.sizes)
-    beliefs, hand = room_for_beliefs(tree, along.coins), hand_of(len(along.order))
-    out = _findings(max(1024, int(1.2 * need.pool * len(rows)) + 64), features)
-    kept = 0
+    course = Course(
+        marginals, along, given, axes, grounds, model, need, counts, tree, room_for_beliefs(tree, along.coins),
+        hand_of(len(along.order)), bench_for(features, len(model.layers.last), len(model.grove.value)),
+    )  # fmt: skip
+    out, kept = _findings(max(1024, int(1.2 * need.pool * len(rows)) + 64), features), 0
     left_row, left_keys, left = np.empty(0, np.int64), np.empty(0, np.uint64), 0
-    table, bench = np.zeros(1024, np.uint64), bench_for(features, len(layers.last), len(grove.value))
+    table = np.zeros(1024, np.uint64)
     for n in range(len(rows)):
         r = rows[n]
-        free, watched = note_moving(bench, n, r, marginals.cdf, along, given, axes, grounds, weights.differs)
-        if len(along.order):
-            tell_kept(beliefs, tree, along.own, n)
-        fixed_key, own_key = fixed_and_own(bench, r, axes, grounds.own, free)
-        if weights.deep:
-            stand_still(bench, r, axes.offsets, grounds.own, free, layers, grove)
+        start = _start(course, n, r)
         if len(table) < memory.slots[r]:
             table = np.empty(memory.slots[r], np.uint64)
         table[:] = 0
         filled, unsure, done = _taken_over(table, memory, r), 0, False
         while True:
-            drawn = counts.drawn[r]
-            if alone:
-                more = int(next_round(drawn, counts.valid[r], need.pool, need.acceptance, _most(r, counts, need)))
-            else:
-                more = given.counts[n]
+            more = _how_many(course, n, r)
             while 2 * (filled + more) > len(table):
                 table = _doubled(table)
             while kept + more > len(out.row):
                 out = _enlarged(out)
-            for begin in range(0, more, TOGETHER):
-                some = min(TOGETHER, more - begin)
-                padded = -(-some // LANES) * LANES
-                clear(bench, padded, fixed_key, weights.lead[r])
-                if len(along.order):
-                    draw_along(hand, beliefs, tree, along, n, drawn + begin, some)
-                draw(bench, n, some, padded, drawn + begin, begin, free, marginals, hand, given, axes)
-                add_up(bench, r, padded, free, watched, axes, grounds, weights)
-                new, added, inside = sift(bench, some, table, own_key)
-                filled += added
-                counts.different[r] += inside
-                if weights.deep:
-                    judge(bench, new, r, free, weights.low[r], axes.offsets, layers, grove)
-                kept, doubtful = keep(bench, new, r, free, kept, out, grounds.own, weights, need.pool, counts)
-                unsure += doubtful
-            counts.drawn[r] = drawn + more
+            kept, added, doubtful = _go_on(course, start, n, r, more, table, out, kept)
+            filled += added
+            unsure += doubtful
             done, other_means = _halted(r, counts, need, grounds.possible)
             if done or other_means or unsure or not alone:
                 break
@@ -179,6 +184,58 @@ def walked(
             left = _handed_over(table, r, left_row, left_keys, left)
     found = Findings(out.row[:kept], out.levels[:kept], out.lead[:kept], out.second[:kept], out.sure[:kept])
     return found, Unfinished(left_row[:left], left_keys[:left])
+
+
+@Inlined
+def _start(course: Course, n: int, r: int) -> Start:
+    """Return what a row's walk starts from; what is the same in all of its draws is laid out on the bench."""
+    along, axes, own, weights, bench = course.along, course.axes, course.grounds.own, course.model.weights, course.bench
+    free, watched = note_moving(
+        bench, n, r, course.marginals.cdf, along, course.given, axes, course.grounds, weights.differs
+    )
+    if len(along.order):
+        tell_kept(course.beliefs, course.tree, along.own, n)
+    fixed_key, own_key = fixed_and_own(bench, r, axes, own, free)
+    if weights.deep:
+        stand_still(bench, r, axes.offsets, own, free, course.model.layers, course.model.grove)
+    return Start(free, watched, fixed_key, own_key)
+
+
+@Inlined
+def _how_many(course: Course, n: int, r: int) -> int:
+    """Return how many draws a row makes at once now: as many as it takes, or as were given."""
+    if len(course.given.counts):
+        return course.given.counts[n]
+    counts, need = course.counts, course.need
+    return int(next_round(counts.drawn[r], counts.valid[r], need.pool, need.acceptance, _most(r, counts, need)))
+
+
+@Inlined
+def _go_on(
+    course: Course, start: Start, n: int, r: int, more: int, table: np.ndarray, out: Findings, kept: int
+) -> tuple[int, int, int]:
+    """Let a row make more draws; return how many are kept by now, how many were new, and how many are in doubt."""
+    along, bench, counts, hand, weights = course.along, course.bench, course.counts, course.hand, course.model.weights
+    filled, unsure, drawn, free = 0, 0, counts.drawn[r], start.free
+    for begin in range(0, more, TOGETHER):
+        some = min(TOGETHER, more - begin)
+        padded = -(-some // LANES) * LANES
+        clear(bench, padded, start.fixed_key, weights.lead[r])
+        if len(along.order):
+            draw_along(hand, course.beliefs, course.tree, along, n, drawn + begin, some)
+        draw(
+            bench, n, r, some, padded, drawn + begin, begin, free, start.watched, course.marginals, hand, course.given,
+            course.axes, course.grounds, weights,
+        )  # fmt: skip
+        new, added, inside = sift(bench, some, table, start.own_key)
+        filled += added
+        counts.different[r] += inside
+        if weights.deep:
+            judge(bench, new, r, free, weights.low[r], course.axes.offsets, course.model.layers, course.model.grove)
+        kept, doubtful = keep(bench, new, r, free, kept, out, course.grounds.own, weights, course.need.pool, counts)
+        unsure += doubtful
+    counts.drawn[r] = drawn + more
+    return kept, filled, unsure
 
 
 @Compiled
@@ -199,7 +256,7 @@ def _enlarged(out: Findings) -> Findings:
     return larger
 
 
-@Compiled
+@Inlined
 def _taken_over(table: np.ndarray, memory: Memory, r: int) -> int:
     """Put what a row is known to have drawn in the table, and return how much it is."""
     filled = 0
@@ -218,7 +275,7 @@ def _doubled(table: np.ndarray) -> np.ndarray:
     return larger
 
 
-@Compiled
+@Inlined
 def _handed_over(table: np.ndarray, r: int, row: np.ndarray, keys: np.ndarray, left: int) -> int:
     """Write down what a row has drawn, and return how long the list is."""
     for slot in range(len(table)):
@@ -235,13 +292,13 @@ def _longer(row: np.ndarray, keys: np.ndarray, least: int) -> tuple[np.ndarray, 
     return longer_row, longer_keys
 
 
-@Compiled
+@Inlined
 def _most(r: int, counts: Counts, need: Need) -> int:
     """Return how many draws a row may make, given what it has."""
     return min(need.patience, need.tries) if counts.valid[r] >= need.enough[r] else need.tries
 
 
-@Compiled
+@Inlined
 def _halted(r: int, counts: Counts, need: Need, possible: np.ndarray) -> tuple[bool, bool]:
     """Return whether a row has ended its walk, and whether it needs other means than walking on."""
     drawn, valid = counts.drawn[r], counts.valid[r]
