@@ -212,15 +212,20 @@ def draw(
                 )  # fmt: skip
             else:
                 _fall(levels, half, padded, i, marginals.cdf, n, offset, size)
+            if added and bench.shifting[i]:
+                _add_others(
+                    bench.shift, bench.other, half, padded, marginals.cdf, n, offset, size, weights.shifts,
+                    weights.differs, r,
+                )  # fmt: skip
         if not added:
             _add_keys(bench.key, levels, i, padded, axes.words[i], axes.shifts[i])
         if not added and not weights.deep:
             _add_steps(bench.lead, levels, i, padded, weights.steps, r, offset)
         # A place that cannot be negative is looked up without being tested for it.
-        if bench.shifting[i]:
+        if not added and bench.shifting[i]:
             for d in range(padded):
                 bench.other[d] |= weights.differs[r, np.uint64(offset + levels[i, d])]
-        if bench.shifting[i] and not weights.deep:
+        if not added and bench.shifting[i] and not weights.deep:
             _add_steps(bench.shift, levels, i, padded, weights.shifts, r, offset)
         if watched:
             for d in range(padded):
@@ -252,6 +257,38 @@ def _fall_and_add(
         step = second if u >= two else step
         step = third if u >= three else step
         lead[d] += last if u >= four else step
+
+
+@Inlined
+def _add_others(
+    shift: np.ndarray, other: np.ndarray, uniform: np.ndarray, some: int, cdf: np.ndarray, n: int, offset: int,
+    size: int, shifts: np.ndarray, differs: np.ndarray, r: int,
+) -> None:  # fmt: skip
+    """Add what the second values of a feature of few levels bring to leads, and note where there are any."""
+    one, two, three, four = (
+        _edge(cdf, n, offset, size, 0), _edge(cdf, n, offset, size, 1), _edge(cdf, n, offset, size, 2),
+        _edge(cdf, n, offset, size, 3),
+    )  # fmt: skip
+    a, b, c, e, f = (
+        offset, offset + min(1, size - 1), offset + min(2, size - 1), offset + min(3, size - 1),
+        offset + min(4, size - 1),
+    )  # fmt: skip
+    none, first, second, third, last = shifts[r, a], shifts[r, b], shifts[r, c], shifts[r, e], shifts[r, f]
+    for d in range(some):
+        u, step = uniform[d], none
+        step = first if u >= one else step
+        step = second if u >= two else step
+        step = third if u >= three else step
+        shift[d] += last if u >= four else step
+    here, there, above, beyond, farthest = (
+        differs[r, a], differs[r, b], differs[r, c], differs[r, e], differs[r, f],
+    )  # fmt: skip
+    for d in range(some):
+        u, two_values = uniform[d], here
+        two_values = there if u >= one else two_values
+        two_values = above if u >= two else two_values
+        two_values = beyond if u >= three else two_values
+        other[d] |= farthest if u >= four else two_values
 
 
 @Inlined

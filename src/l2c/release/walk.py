@@ -156,29 +156,31 @@ def walked(
         marginals, along, given, axes, grounds, model, need, counts, tree, room_for_beliefs(tree, along.coins),
         hand_of(len(along.order)), bench_for(features, len(model.layers.last), len(model.grove.value)),
     )  # fmt: skip
-    out, kept = _findings(max(1024, int(1.2 * need.pool * len(rows)) + 64), features), 0
+    room, kept = max(1024, int(1.2 * need.pool * len(rows)) + 64), 0
+    out = _findings(room, features)
     left_row, left_keys, left = np.empty(0, np.int64), np.empty(0, np.uint64), 0
     table = np.zeros(1024, np.uint64)
     for n in range(len(rows)):
         r = rows[n]
         start = _start(course, n, r)
-        if len(table) < memory.slots[r]:
-            table = np.empty(memory.slots[r], np.uint64)
+        slots = _slots(memory, r)
+        if len(table) < slots:
+            table = np.empty(slots, np.uint64)
         table[:] = 0
-        filled, unsure, done = _taken_over(table, memory, r), 0, False
+        filled, unsure, done, lacking = _taken_over(table, memory, r), 0, False, True
         while True:
             more = _how_many(course, n, r)
             while 2 * (filled + more) > len(table):
                 table = _doubled(table)
-            while kept + more > len(out.row):
-                out = _enlarged(out)
+            while kept + more > room:
+                out, room = _enlarged(out), 2 * room
             kept, added, doubtful = _go_on(course, start, n, r, more, table, out, kept)
             filled += added
             unsure += doubtful
-            done, other_means = _halted(r, counts, need, grounds.possible)
+            done, other_means, lacking = _halted(course, r)
             if done or other_means or unsure or not alone:
                 break
-        if counts.valid[r] < need.pool and (unsure or not done):
+        if lacking and (unsure or not done):
             if left + filled > len(left_row):
                 left_row, left_keys = _longer(left_row, left_keys, left + filled)
             left = _handed_over(table, r, left_row, left_keys, left)
@@ -257,6 +259,12 @@ def _enlarged(out: Findings) -> Findings:
 
 
 @Inlined
+def _slots(memory: Memory, r: int) -> int:
+    """Return how large a table a row is known to have."""
+    return memory.slots[r]
+
+
+@Inlined
 def _taken_over(table: np.ndarray, memory: Memory, r: int) -> int:
     """Put what a row is known to have drawn in the table, and return how much it is."""
     filled = 0
@@ -299,10 +307,12 @@ def _most(r: int, counts: Counts, need: Need) -> int:
 
 
 @Inlined
-def _halted(r: int, counts: Counts, need: Need, possible: np.ndarray) -> tuple[bool, bool]:
-    """Return whether a row has ended its walk, and whether it needs other means than walking on."""
+def _halted(course: Course, r: int) -> tuple[bool, bool, bool]:
+    """Return whether a row has ended its walk, whether it needs other means than walking on, and if it lacks any."""
+    counts, need, possible = course.counts, course.need, course.grounds.possible[r]
     drawn, valid = counts.drawn[r], counts.valid[r]
-    done = valid >= need.pool or drawn >= _most(r, counts, need) or counts.different[r] >= possible[r]
-    small = possible[r] <= min(drawn, ENUMERABLE)
+    lacking = valid < need.pool
+    done = not lacking or drawn >= _most(r, counts, need) or counts.different[r] >= possible
+    small = possible <= min(drawn, ENUMERABLE)
     hard = need.refine and drawn >= HARD_AFTER and valid < HARD_BELOW * drawn
-    return done, not done and (small or hard)
+    return done, not done and (small or hard), lacking
