@@ -24,6 +24,9 @@ from l2c.release.sift import put
 AT_ONCE = 5
 """Levels of a feature, at the most, that are told apart, and what they bring added up, in one pass over the draws."""
 
+ONE, TWO, THREE, FOUR = np.int16(1), np.int16(2), np.int16(3), np.int16(4)
+"""The edges that levels themselves reach."""
+
 
 class Axes(NamedTuple):
     """The features' places on the flat axis, and the words of their fingerprints, where they can as shifts of bits."""
@@ -192,103 +195,102 @@ def draw(
     have, levels = -1, bench.levels
     for m in range(free):
         i = bench.moving[m]
-        offset, size, added = axes.offsets[i], axes.sizes[i], False
+        offset, size = axes.offsets[i], axes.sizes[i]
+        few = size <= AT_ONCE and not weights.deep and len(given.counts) == 0
         if len(given.counts):
             for d in range(some):
                 levels[i, d] = given.levels[n, begin + d, i]
         elif len(hand.many):
-            for d in range(some):
-                levels[i, d] = hand.level[i, d]
+            if few:
+                _add_few(
+                    bench, i, hand.level[i], padded, ONE, TWO, THREE, FOUR, axes.words[i], r, offset, size, weights
+                )
+            else:
+                for d in range(some):
+                    levels[i, d] = hand.level[i, d]
         else:
             if i // 2 != have:
                 have = i // 2
                 at = position * marginals.words_each + have
                 stream_halves(bench.lower, bench.upper, padded, marginals.keys[n], at, marginals.words_each)
-            half, added = bench.lower if i % 2 == 0 else bench.upper, size <= AT_ONCE and not weights.deep
-            if added:
-                _fall_and_add(
-                    levels[i], bench.key, bench.lead, half, padded, marginals.cdf, n, offset, size, axes.words[i],
-                    weights.steps, r,
+            half, cdf = bench.lower if i % 2 == 0 else bench.upper, marginals.cdf
+            if few:
+                _add_few(
+                    bench, i, half, padded, _edge(cdf, n, offset, size, 0), _edge(cdf, n, offset, size, 1),
+                    _edge(cdf, n, offset, size, 2), _edge(cdf, n, offset, size, 3), axes.words[i], r, offset, size,
+                    weights,
                 )  # fmt: skip
             else:
-                _fall(levels, half, padded, i, marginals.cdf, n, offset, size)
-            if added and bench.shifting[i]:
-                _add_others(
-                    bench.shift, bench.other, half, padded, marginals.cdf, n, offset, size, weights.shifts,
-                    weights.differs, r,
-                )  # fmt: skip
-        if not added:
-            _add_keys(bench.key, levels, i, padded, axes.words[i], axes.shifts[i])
-        if not added and not weights.deep:
-            _add_steps(bench.lead, levels, i, padded, weights.steps, r, offset)
-        # A place that cannot be negative is looked up without being tested for it.
-        if not added and bench.shifting[i]:
-            for d in range(padded):
-                bench.other[d] |= weights.differs[r, np.uint64(offset + levels[i, d])]
-        if not added and bench.shifting[i] and not weights.deep:
-            _add_steps(bench.shift, levels, i, padded, weights.shifts, r, offset)
+                _fall(levels, half, padded, i, cdf, n, offset, size)
+        if not few:
+            _add_many(bench, i, padded, axes, r, offset, weights)
         if watched:
+            # A place that cannot be negative is looked up without being tested for it.
             for d in range(padded):
                 bench.inside[d] &= grounds.open[r, np.uint64(offset + levels[i, d])]
 
 
 @Inlined
-def _fall_and_add(
-    levels: np.ndarray, key: np.ndarray, lead: np.ndarray, uniform: np.ndarray, some: int, cdf: np.ndarray, n: int,
-    offset: int, size: int, word: Any, steps: np.ndarray, r: int,
+def _add_few(
+    bench: Bench, i: int, told: np.ndarray, some: int, one: Any, two: Any, three: Any, four: Any, word: Any, r: int,
+    offset: int, size: int, weights: Weights,
 ) -> None:  # fmt: skip
-    """Let uniform integers fall on the levels of a feature of few, and add what it brings to fingerprints and leads."""
+    """Settle the levels of a feature of few, by four edges that what is told may reach, and add up what they bring."""
     # To choose among all that a level may bring takes less than to look it up, and becomes vector instructions.
-    one, two, three, four = (
-        _edge(cdf, n, offset, size, 0), _edge(cdf, n, offset, size, 1), _edge(cdf, n, offset, size, 2),
-        _edge(cdf, n, offset, size, 3),
-    )  # fmt: skip
+    levels, key, lead, steps = bench.levels[i], bench.key, bench.lead, weights.steps
     none, first, second, third, last = (
         steps[r, offset], steps[r, offset + min(1, size - 1)], steps[r, offset + min(2, size - 1)],
         steps[r, offset + min(3, size - 1)], steps[r, offset + min(4, size - 1)],
     )  # fmt: skip
     for d in range(some):
-        u = uniform[d]
+        u = told[d]
         level = np.int16(u >= one) + np.int16(u >= two) + np.int16(u >= three) + np.int16(u >= four)
         levels[d] = level
         key[d] += word * np.uint64(level + 1)
-        step = none
-        step = first if u >= one else step
-        step = second if u >= two else step
-        step = third if u >= three else step
-        lead[d] += last if u >= four else step
+        lead[d] += _chosen(u, one, two, three, four, none, first, second, third, last)
+    if bench.shifting[i]:
+        _add_others(bench, told, some, one, two, three, four, r, offset, size, weights)
 
 
 @Inlined
 def _add_others(
-    shift: np.ndarray, other: np.ndarray, uniform: np.ndarray, some: int, cdf: np.ndarray, n: int, offset: int,
-    size: int, shifts: np.ndarray, differs: np.ndarray, r: int,
+    bench: Bench, told: np.ndarray, some: int, one: Any, two: Any, three: Any, four: Any, r: int, offset: int,
+    size: int, weights: Weights,
 ) -> None:  # fmt: skip
-    """Add what the second values of a feature of few levels bring to leads, and note where there are any."""
-    one, two, three, four = (
-        _edge(cdf, n, offset, size, 0), _edge(cdf, n, offset, size, 1), _edge(cdf, n, offset, size, 2),
-        _edge(cdf, n, offset, size, 3),
-    )  # fmt: skip
+    """Add up what the second values of a feature of few levels bring, and note where there are any."""
+    shift, other, shifts, differs = bench.shift, bench.other, weights.shifts, weights.differs
     a, b, c, e, f = (
         offset, offset + min(1, size - 1), offset + min(2, size - 1), offset + min(3, size - 1),
         offset + min(4, size - 1),
     )  # fmt: skip
-    none, first, second, third, last = shifts[r, a], shifts[r, b], shifts[r, c], shifts[r, e], shifts[r, f]
+    s0, s1, s2, s3, s4 = shifts[r, a], shifts[r, b], shifts[r, c], shifts[r, e], shifts[r, f]
     for d in range(some):
-        u, step = uniform[d], none
-        step = first if u >= one else step
-        step = second if u >= two else step
-        step = third if u >= three else step
-        shift[d] += last if u >= four else step
-    here, there, above, beyond, farthest = (
-        differs[r, a], differs[r, b], differs[r, c], differs[r, e], differs[r, f],
-    )  # fmt: skip
+        shift[d] += _chosen(told[d], one, two, three, four, s0, s1, s2, s3, s4)
+    d0, d1, d2, d3, d4 = differs[r, a], differs[r, b], differs[r, c], differs[r, e], differs[r, f]
     for d in range(some):
-        u, two_values = uniform[d], here
-        two_values = there if u >= one else two_values
-        two_values = above if u >= two else two_values
-        two_values = beyond if u >= three else two_values
-        other[d] |= farthest if u >= four else two_values
+        other[d] |= _chosen(told[d], one, two, three, four, d0, d1, d2, d3, d4)
+
+
+@Inlined
+def _chosen(u: Any, one: Any, two: Any, three: Any, four: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+    """Return which of five things goes with what is told: it is the later, the more edges it reaches."""
+    thing = b if u >= one else a
+    thing = c if u >= two else thing
+    thing = d if u >= three else thing
+    return e if u >= four else thing
+
+
+@Inlined
+def _add_many(bench: Bench, i: int, some: int, axes: Axes, r: int, offset: int, weights: Weights) -> None:
+    """Add up what the levels of a feature bring, looked up one by one."""
+    _add_keys(bench.key, bench.levels, i, some, axes.words[i], axes.shifts[i])
+    if not weights.deep:
+        _add_steps(bench.lead, bench.levels, i, some, weights.steps, r, offset)
+    if bench.shifting[i]:
+        for d in range(some):
+            bench.other[d] |= weights.differs[r, np.uint64(offset + bench.levels[i, d])]
+    if bench.shifting[i] and not weights.deep:
+        _add_steps(bench.shift, bench.levels, i, some, weights.shifts, r, offset)
 
 
 @Inlined
