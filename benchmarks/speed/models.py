@@ -106,7 +106,7 @@ def paper(data: Any, fit: pd.DataFrame, dev: pd.DataFrame, _: l2c.Schema, seed: 
     model = _trained(data, fit, dev, seed)
 
     def alone(cells: np.ndarray) -> Callable[[], object]:
-        blocks = torch.from_numpy(model.inputs.of_cells(cells)).split(1024)
+        blocks = torch.from_numpy(model.inputs.of_cells(cells)).split(model.block)
 
         def work() -> None:
             with torch.no_grad():

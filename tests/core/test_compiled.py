@@ -81,3 +81,49 @@ def test_a_change_of_what_a_loop_calls_is_compiled_anew():
         pytest.skip("numba is not installed")
     assert doubled.fast.py_func.__qualname__.startswith("doubled_")
     assert total_of_doubles.digest[:12] in total_of_doubles.fast.py_func.__qualname__
+
+
+class Room(NamedTuple):
+    numbers: np.ndarray
+    sums: np.ndarray
+
+
+@Inlined
+def add_up(room: Room) -> None:
+    for n in range(len(room.numbers)):
+        room.sums[0] += room.numbers[n]
+
+
+@Inlined
+def made_inside(count: int) -> float:
+    return np.ones(count).sum()
+
+
+@Compiled
+def added_up(numbers: np.ndarray) -> np.ndarray:
+    room = Room(numbers, np.zeros(1))
+    add_up(room)
+    return room.sums
+
+
+@Compiled
+def counted(count: int) -> float:
+    return made_inside(count)
+
+
+def test_an_inlined_loop_works_on_its_callers_arrays_and_counts_no_references():
+    if not compiles():
+        pytest.skip("numba is not installed")
+    assert added_up(np.arange(4.0)).tolist() == [6.0]
+    (machine_code,) = add_up.fast.inspect_llvm().values()
+    assert "NRT_incref" not in machine_code
+    assert "NRT_decref" not in machine_code
+
+
+def test_an_inlined_loop_that_makes_an_array_is_not_compiled():
+    if not compiles():
+        pytest.skip("numba is not installed")
+    from numba.core.errors import NumbaError
+
+    with pytest.raises(NumbaError, match="made_inside"):
+        counted(3)

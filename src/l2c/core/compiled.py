@@ -79,7 +79,7 @@ def _told(value: Any) -> Any:
 
 
 class Inlined(Compiled[Given, Answer]):
-    """A compiled function that becomes part of those that call it; it makes and returns no array, which is checked.
+    """A compiled function that becomes part of those that call it; it makes no array and returns none.
 
     A call would hand over seven words for each array, and count who refers to each of those that come in a record: that
     takes longer than what an inner loop does with them.
