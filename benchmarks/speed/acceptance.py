@@ -70,8 +70,9 @@ def looked(
     budget = Budget(request.tries, request.patience, acceptance=share)
     proba = explainer.blackbox.proba(cells)
     goal = request.goal(proba, people.readable, None)
-    question = explainer._question(cells, proba, goal, explainer.schema, request.limits(people.readable))
-    pools = explainer._pools(question, request, budget)
+    answerer = explainer._answerer(explainer.blackbox, request, [])
+    question = answerer.question(cells, proba, goal, explainer.schema, request.limits(people.readable))
+    pools = answerer.pools(question, request, budget)
     return pools.searches, pools.release(N, selection_of(counterer, request.select, request.plausibility))
 
 

@@ -10,7 +10,6 @@ from measuring import Asked, taken, taken_in_turn
 from models import Case, case
 from printing import Columns
 
-from l2c.app.explanations import Explanations
 from l2c.app.people import People
 from l2c.app.requests import Request, checked_request
 from l2c.core.explanation import Released
@@ -82,11 +81,7 @@ def figures(known: Case, select: str, dial: float, asked: Asked) -> dict[str, An
 def found_by(known: Case, people: People, request: Request) -> Released:
     """Return what is found for rows, after the model's last word: what `explain` does between frames."""
     explainer = known.explainer
-    foreseen = explainer._foreseen(people, request)
-    released = explainer._whole(people, request, None, explainer.blackbox, None, foreseen)
-    told = (released, people.given, people.index, explainer.bundle.mark, {}, explainer.blackbox, people.shape)
-    found, _ = explainer._confirmed(Explanations(*told), people, None, foreseen)
-    return found.released
+    return explainer._answerer(explainer.blackbox, request, []).answer(people, request).released
 
 
 def line(row: dict[str, Any]) -> str:

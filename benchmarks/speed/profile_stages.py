@@ -20,7 +20,7 @@ from models import Case, case
 from printing import Columns
 
 from l2c.adapters.models import TorchModel
-from l2c.app.explainer import Explainer
+from l2c.app.answering import Answerer
 from l2c.app.people import People
 from l2c.core.method import Question
 from l2c.core.tree_twin import TreeTwin
@@ -37,7 +37,7 @@ REQUESTS = (("first", 0.0), ("first", 0.5), ("balanced", 0.0), ("balanced", 0.5)
 LAST_WORD, REST = "the model itself", "the rest"
 DOORS: dict[str, tuple[tuple[type, str], ...]] = {
     "laws and rooms": (
-        (Explainer, "_question"), (Counterer, "proposer"), (Question, "take"), (Search, "__post_init__"),
+        (Answerer, "question"), (Counterer, "proposer"), (Question, "take"), (Search, "__post_init__"),
         (Draws, "sources"),
     ),
     "drawing, sifting and judging in one pass": ((Search, "_walk_along"),),

@@ -49,7 +49,7 @@ def test_few_rows_get_the_answer_that_they_would_get_call_by_call(request_, monk
         ahead, plain = (replace(explainer, blackbox=Counted(explainer.blackbox)) for _ in range(2))
         found = ahead.explain(rows, reasons=False, **request_)
         with monkeypatch.context() as patch:
-            patch.setattr("l2c.app.explainer.MOST", 0)
+            patch.setattr("l2c.app.answering.MOST", 0)
             expected = plain.explain(rows, reasons=False, **request_)
         assert found.to_frame().equals(expected.to_frame())
         assert found.outcomes == expected.outcomes
@@ -73,7 +73,7 @@ def test_a_guess_of_what_a_row_is_changes_what_is_asked_and_no_answer(sure, monk
         ahead, plain = (replace(foreseeing_desk(), blackbox=Counted(foreseeing_desk().blackbox)) for _ in range(2))
         found = ahead.explain(rows, 3, reasons=False)
         with monkeypatch.context() as patch:
-            patch.setattr("l2c.app.explainer.MOST", 0)
+            patch.setattr("l2c.app.answering.MOST", 0)
             expected = plain.explain(rows, 3, reasons=False)
         assert found.to_frame().equals(expected.to_frame())
         assert found.outcomes == expected.outcomes

@@ -241,7 +241,7 @@ def test_a_row_whose_classes_are_larger_than_a_set_is_withheld_with_the_reason()
 
 
 def test_a_row_that_time_was_too_short_for_is_told_so(monkeypatch):
-    monkeypatch.setattr("l2c.app.explainer._clock", lambda _: lambda: True)
+    monkeypatch.setattr("l2c.app.answering._clock", lambda _: lambda: True)
     found = desk().explain(refused(3), 60, gate=l2c.Gate(k=60), reasons=False)
     assert all(outcome.sentence.endswith("the time budget ended") for outcome in found.outcomes)
 

@@ -304,7 +304,7 @@ def test_no_solver_settles_some_rows_of_a_batch_and_not_others(monkeypatch):
     def looks(*_):
         raise AssertionError("it looked into the model")
 
-    monkeypatch.setattr("l2c.app.explainer.see_into", looks)
+    monkeypatch.setattr("l2c.app.answering.see_into", looks)
     asked = {"max_changes": 1, "tries": 2, "reasons": False}
     found = desk().explain(worst(5), 2, release="intervals", **asked)
     assert "none_valid" in [outcome.status for outcome in found.outcomes]

@@ -24,7 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import l2c
 from l2c import L2C, Feature, Implies, Schema
-from l2c.app import explainer as explainer_module
+from l2c.app import answering
 from l2c.errors import DataError, InputError, ModelError, OtherModelError
 from l2c.release import search as release_stage
 from l2c.release.explain import ALREADY
@@ -599,7 +599,7 @@ def test_a_bad_training_row_is_an_error_that_names_it():
 def test_a_tiny_time_budget_ends_quickly_and_every_row_is_told(german, explainer, monkeypatch):
     for name in ("BLOCK", "NEAR"):
         monkeypatch.setattr(release_stage, name, 400)
-    monkeypatch.setattr(explainer_module, "_clock", lambda _: lambda: True)  # no time at all
+    monkeypatch.setattr(answering, "_clock", lambda _: lambda: True)  # no time at all
     rows = pd.concat([german.test] * 4, ignore_index=True)
     found = explainer.explain(rows, 200, max_changes=9)
     assert sum(outcome.tries > 0 for outcome in found.outcomes) <= 2  # one chunk's first round is all that there is

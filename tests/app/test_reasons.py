@@ -14,7 +14,7 @@ import pytest
 import l2c
 from checker import Asked
 from l2c import Explainer, Explanations, Feature, Limits, Reason, Relaxation, Schema
-from l2c.app import explainer as module
+from l2c.app import answering
 from l2c.release.explain import PROVEN
 from loans import SCHEMA, applicants, desk, refused, standing, wide_desk, wide_rows, worst
 from worlds import Request, World, random_limits, random_rules
@@ -332,7 +332,7 @@ def test_an_impossible_request_ends_within_its_time(monkeypatch):
     def clock(_: float | None) -> Any:
         return lambda: ticks.append(1) or len(ticks) > 5
 
-    monkeypatch.setattr(module, "_clock", clock)
+    monkeypatch.setattr(answering, "_clock", clock)
     explainer, asked = counted(wide_desk(seen=False))
     (outcome,) = explainer.explain(wide_rows(1, 8), 3, tries=10**9, **(IMPOSSIBLE | {"max_changes": 8})).outcomes
     assert outcome.sentence.endswith(" proposals reaches the probability that was asked for; the time budget ended")
