@@ -17,8 +17,8 @@ from measuring import Asked
 from models import Case, case
 
 import l2c
-from l2c.app.fitting import acceptance_at, selection_of
 from l2c.app.people import People
+from l2c.app.pooling import acceptance_at, selection_of
 from l2c.core.explanation import Released
 from l2c.evaluate.scorecard import scorecard
 from l2c.release.budget import Budget

@@ -97,7 +97,8 @@ def case(name: str, kind: str, seed: int = 0) -> Case:
 def _learning_code() -> str:
     """Return a mark of the code that learns: what other code learned is not taken for its own."""
     package = Path(l2c.__file__).parent
-    files = [*sorted((package / "engine").glob("*.py")), package / "app" / "fitting.py"]
+    learning = ("answered", "fitting", "lessons", "pooling", "trials")
+    files = [*sorted((package / "engine").glob("*.py")), *(package / "app" / f"{name}.py" for name in learning)]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:8]
 
 

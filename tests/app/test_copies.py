@@ -14,7 +14,8 @@ import pytest
 import l2c
 from l2c import L2C
 from l2c.adapters.seals import seal
-from l2c.app.fitting import Answered, other_class, pools_from
+from l2c.app.answered import Answered, other_class
+from l2c.app.pooling import pools_from
 from l2c.errors import InputError
 from l2c.release.budget import Budget
 from l2c.release.exhaust import every_proposal

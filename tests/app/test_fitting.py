@@ -9,8 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from l2c.app import fitting
-from l2c.app.fitting import Answered, Counted, fit_method, other_class, pools_from, selection_of, split_rows
+from l2c.app import fitting, lessons, trials
+from l2c.app.answered import Answered, Counted, other_class
+from l2c.app.fitting import fit_method, split_rows
+from l2c.app.pooling import pools_from, selection_of
 from l2c.core.blackbox import decide
 from l2c.core.feature import Feature
 from l2c.core.limits import Limits
@@ -86,7 +88,7 @@ QUICK = Recipe(epochs=2, hidden=8, beta=0.2)
 @pytest.fixture(autouse=True)
 def small_trials(monkeypatch):
     for name, value in (("TRIAL_ROWS", 8), ("TRIAL_SET", 5), ("TRIAL_POOL", 20)):
-        monkeypatch.setattr(fitting, name, value)
+        monkeypatch.setattr(trials, name, value)
 
 
 def fit(recipe: Recipe = QUICK, model: Additive | None = None, seed: int = 0) -> tuple[Counterer, str]:
@@ -95,7 +97,7 @@ def fit(recipe: Recipe = QUICK, model: Additive | None = None, seed: int = 0) ->
 
 def script_sets(monkeypatch, by_share):
     """Let sets have the sparsity and diversity that a table says for the method's share, None before learning."""
-    monkeypatch.setattr(fitting._Trial, "sets", lambda _, counterer: by_share[counterer.recipe.share])
+    monkeypatch.setattr(trials.Trial, "sets", lambda _, counterer: by_share[counterer.recipe.share])
 
 
 # The share of valid proposals
@@ -119,7 +121,7 @@ WORSE = (0.7, 0.48)  # 0.5695
 def test_the_dev_rows_choose_the_largest_share_whose_sets_are_as_good_as_without_learning(
     monkeypatch, model, first, second, third, chosen
 ):
-    monkeypatch.setattr(fitting, "SHARES", (0.8, 0.6, 0.4))
+    monkeypatch.setattr(trials, "SHARES", (0.8, 0.6, 0.4))
     by_share = {None: BEFORE, 0.8: first, 0.6: second, 0.4: third}
     script_sets(monkeypatch, by_share)
     counterer, sentence = fit(Recipe(epochs=1, hidden=8, model_rows=300), model)
@@ -131,17 +133,17 @@ def test_the_dev_rows_choose_the_largest_share_whose_sets_are_as_good_as_without
 
 def test_as_good_is_measured_on_sets_of_the_dev_rows(monkeypatch):
     """Tilted to certainty a law is narrow, and that costs."""
-    monkeypatch.setattr(fitting, "SHARES", (0.99, 0.3))
-    monkeypatch.setattr(fitting, "TRIAL_ROWS", 30)
+    monkeypatch.setattr(trials, "SHARES", (0.99, 0.3))
+    monkeypatch.setattr(trials, "TRIAL_ROWS", 30)
     monkeypatch.setattr(search, "ENUMERABLE", 1)  # what is tried one and all follows no law
-    monkeypatch.setattr(fitting, "AS_GOOD", 0.01)
+    monkeypatch.setattr(trials, "AS_GOOD", 0.01)
     assert fit(Recipe())[0].recipe.share == 0.3
-    monkeypatch.setattr(fitting, "AS_GOOD", 0.9)
+    monkeypatch.setattr(trials, "AS_GOOD", 0.9)
     assert fit(Recipe())[0].recipe.share == 0.99
 
 
 def test_a_share_that_is_given_is_taken_whatever_it_costs(monkeypatch):
-    monkeypatch.setattr(fitting, "AS_GOOD", -1.0)
+    monkeypatch.setattr(trials, "AS_GOOD", -1.0)
     counterer, _ = fit(Recipe(share=0.97))
     assert counterer.recipe.share == 0.97
     assert fit(Recipe(share=0.97, select="first"))[0].recipe.share == 0.97
@@ -251,7 +253,7 @@ def script_prices(monkeypatch, prices: dict[float, dict[float, tuple[float, floa
         return [prices[place][weight] for place, weight in places]
 
     script_sets(monkeypatch, {None: (0.6, 0.5)})
-    monkeypatch.setattr(fitting._Trial, "_priced", priced)
+    monkeypatch.setattr(trials.Trial, "_priced", priced)
     return tried
 
 
@@ -283,7 +285,7 @@ def test_the_dial_rises_as_long_as_a_point_of_harmonic_mean_brings_enough_more_p
 
 
 def test_a_step_that_costs_nothing_is_taken(monkeypatch):
-    monkeypatch.setattr(fitting._Trial, "_priced", lambda _, __, tried: [(0.5, 0.9)] * len(tried))
+    monkeypatch.setattr(trials.Trial, "_priced", lambda _, __, tried: [(0.5, 0.9)] * len(tried))
     assert fit(Recipe(beta=0.2, epochs=0, hidden=2))[0].dial == Dial(HALF_CANDIDATES[-1], FULL_CANDIDATES[-1])
 
 
@@ -297,15 +299,15 @@ def test_a_price_is_the_harmonic_mean_and_the_plausibility_of_sets_at_that_place
     def pools(_, __, place):
         return SimpleNamespace(release=lambda asked, selection: release(place, asked, selection))
 
-    monkeypatch.setattr(fitting._Trial, "pools", pools)
-    monkeypatch.setattr(fitting, "sparsity", lambda released: 0.6 / released)
-    monkeypatch.setattr(fitting, "diversity", lambda released: 0.3 / released)
+    monkeypatch.setattr(trials.Trial, "pools", pools)
+    monkeypatch.setattr(trials, "sparsity", lambda released: 0.6 / released)
+    monkeypatch.setattr(trials, "diversity", lambda released: 0.3 / released)
     shares = lambda releases, _: [SimpleNamespace(share=0.7 / one) for one in releases]  # noqa: E731
-    monkeypatch.setattr(fitting, "plausibilities", shares)
+    monkeypatch.setattr(trials, "plausibilities", shares)
     counterer, _ = fit(Recipe(share=0.0, select="first"))
-    prices = fitting._Trial(Additive(), None, None, 0)._priced(counterer, [(0.5, 0.05), (1.0, 0.2)])
+    prices = trials.Trial(Additive(), None, None, 0)._priced(counterer, [(0.5, 0.05), (1.0, 0.2)])
     assert prices == [(pytest.approx(0.4), 0.7), (pytest.approx(0.2), 0.35)]
-    assert seen == [(0.5, fitting.TRIAL_SET, 0.05), (1.0, fitting.TRIAL_SET, 0.2)]
+    assert seen == [(0.5, trials.TRIAL_SET, 0.05), (1.0, trials.TRIAL_SET, 0.2)]
 
 
 def test_how_unlikely_a_pool_is_is_worked_out_once():
@@ -315,7 +317,7 @@ def test_how_unlikely_a_pool_is_is_worked_out_once():
         asked.append(levels)
         return levels[:, 0] + desired
 
-    remembered = fitting._remembered(unlikely)
+    remembered = trials._remembered(unlikely)
     one, other = np.array([[1, 2]], np.int16), np.array([[3, 2]], np.int16)
     desired = np.array([1])
     for levels in (one, other, one.copy(), other):
@@ -388,7 +390,7 @@ def test_of_three_classes_the_one_that_is_desired_leads_the_networks(monkeypatch
 def test_of_three_classes_every_other_one_is_learned_for():
     layout = fit(Recipe(select="first", epochs=0, hidden=2))[0].layout
     told = Answered.by(Three(classes=("a", "b", "c")), FIT)
-    question = fitting._some_other_class(layout, told, "auto", 0)
+    question = lessons._some_other_class(layout, told, "auto", 0)
     assert {*zip(question.current.tolist(), question.desired.tolist(), strict=True)} == {
         (have, want) for have in range(3) for want in range(3) if have != want
     }
@@ -423,7 +425,7 @@ def test_by_the_score_the_model_itself_judges_the_trials():
 
 
 def test_each_training_row_is_asked_about_once(monkeypatch):
-    monkeypatch.setattr(fitting, "differentiable", lambda *_: None)  # it asks about some of them itself
+    monkeypatch.setattr(lessons, "differentiable", lambda *_: None)  # it asks about some of them itself
     asked, answer = [], Counted.proba
     monkeypatch.setattr(Counted, "proba", lambda self, cells: asked.append(cells) or answer(self, cells))
     fit(replace(ASKING, beta=0.2), Product())
@@ -558,9 +560,9 @@ def test_the_other_class_is_the_one_of_two_that_a_row_has_not_or_any_of_more():
 def test_rows_that_a_standing_limit_forces_to_change_are_not_learned_from(monkeypatch):
     schema = replace(SCHEMA, limits=Limits(where=["grade != 'low'"]))
     learned = []
-    movable = fitting._Lesson._movable
+    movable = lessons.Lesson._movable
     monkeypatch.setattr(
-        fitting._Lesson, "_movable", lambda self, question: learned.append(movable(self, question)) or learned[-1]
+        lessons.Lesson, "_movable", lambda self, question: learned.append(movable(self, question)) or learned[-1]
     )
     counterer, sentence = fit_method(replace(QUICK, select="first", epochs=1), schema, Additive(), FIT, DEV, 0, None)
     stayed = [(FIT[:, 2] > 0).sum(), (DEV[:, 2] > 0).sum()]

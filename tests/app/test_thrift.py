@@ -14,8 +14,9 @@ import l2c
 from l2c import L2C
 from l2c.adapters.models import frame_model
 from l2c.app.ahead import as_many_as
-from l2c.app.fitting import acceptance_at, other_than, pools_from
+from l2c.app.answered import other_than
 from l2c.app.people import People
+from l2c.app.pooling import acceptance_at, pools_from
 from l2c.core.blackbox import BlackBox
 from l2c.core.method import Question
 from l2c.core.tree_twin import TreeTwin

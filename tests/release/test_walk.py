@@ -15,8 +15,9 @@ from torch import nn
 
 import l2c
 from compiling import uncompiled
-from l2c.app.fitting import other_than, pools_from
+from l2c.app.answered import other_than
 from l2c.app.people import People
+from l2c.app.pooling import pools_from
 from l2c.core import tree_twin
 from l2c.core.compiled import compiles
 from l2c.core.limits import Limits

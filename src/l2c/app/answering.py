@@ -15,10 +15,12 @@ from l2c.adapters.bundles import Bundle
 from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.sight import see_into
 from l2c.app.ahead import MOST, Ahead, as_many_as, ask_ahead
+from l2c.app.answered import answers
 from l2c.app.explanations import Explanations
-from l2c.app.fitting import Progress, acceptance_at, answers, ease_of, pools_from, selection_of
 from l2c.app.judging import Judges, Shown
 from l2c.app.people import People
+from l2c.app.pooling import acceptance_at, ease_of, pools_from, selection_of
+from l2c.app.progress import Progress
 from l2c.app.requests import Request
 from l2c.core.blackbox import BlackBox, threshold_of
 from l2c.core.explanation import Measured, Released

@@ -19,7 +19,7 @@ from l2c.app import demo as demonstration
 from l2c.app import service
 from l2c.app.audit import audit_file
 from l2c.app.explanations import Explanations
-from l2c.app.fitting import Progress as Report
+from l2c.app.progress import Progress as Report
 from l2c.app.streams import CHUNK, Streamed
 from l2c.core.explanation import Release
 from l2c.engine.recipe import Strategy

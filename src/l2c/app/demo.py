@@ -19,8 +19,8 @@ from l2c.adapters.datasets import Dataset
 from l2c.app.display import as_table, sheet
 from l2c.app.explainer import Explainer
 from l2c.app.explanations import Explanations
-from l2c.app.fitting import Progress
 from l2c.app.l2c import L2C
+from l2c.app.progress import Progress
 from l2c.app.service import write_found
 from l2c.errors import InputError, MissingExtraError
 from l2c.evaluate.scorecard import Scorecard

@@ -17,10 +17,10 @@ from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.answering import Answerer
 from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
-from l2c.app.fitting import Progress
 from l2c.app.gate import Gate
 from l2c.app.people import People
 from l2c.app.privacy import Privacy
+from l2c.app.progress import Progress
 from l2c.app.requests import Request, checked_request, whole_number_problems
 from l2c.app.streams import CHUNK, Streamed, plain_request, stream, unstreamable
 from l2c.app.versions import versions

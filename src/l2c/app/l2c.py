@@ -16,9 +16,12 @@ from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.torch_model import TorchModel
 from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import probe_steadiness
+from l2c.app.answered import Counted
 from l2c.app.explainer import Explainer
-from l2c.app.fitting import Counted, Progress, acceptance_seen, fit_method, split_rows
+from l2c.app.fitting import fit_method, split_rows
 from l2c.app.people import generalised
+from l2c.app.pooling import acceptance_seen
+from l2c.app.progress import Progress
 from l2c.app.requests import whole_number_problems
 from l2c.app.versions import versions
 from l2c.core.explanation import Release

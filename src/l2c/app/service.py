@@ -12,10 +12,10 @@ from l2c.adapters import datasets, frames, settings
 from l2c.adapters.models.files import open_model
 from l2c.app.explainer import Explainer, load
 from l2c.app.explanations import Explanations
-from l2c.app.fitting import Progress
 from l2c.app.gate import Gate
 from l2c.app.l2c import L2C
 from l2c.app.limit_texts import parse_forbids, parse_permits
+from l2c.app.progress import Progress
 from l2c.app.recheck import Recheck, recheck
 from l2c.app.streams import Streamed
 from l2c.core.explanation import Release

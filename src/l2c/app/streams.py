@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from l2c.adapters import frames, records
 from l2c.adapters.seals import seal, unseal
 from l2c.app.explanations import Explanations, read
-from l2c.app.fitting import Progress
+from l2c.app.progress import Progress
 from l2c.core.types import Cells
 from l2c.errors import InputError
 
