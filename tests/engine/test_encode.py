@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from l2c.core.compiled import compiles
 from l2c.core.layout import Layout
+from l2c.engine import encode
 from l2c.engine.encode import Encoder
 from tables import SEEDS, layouts, random_cells, small_layout
 
@@ -82,3 +84,19 @@ def test_standardisation_comes_from_the_fit_rows_alone():
     encoder = Encoder.fit(layout, "values", fit)
     assert (encoder(rows)[:1] == encoder(rows[:1])).all()
     assert encoder.mean[0] == pytest.approx(fit[:, 0].mean())
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("inputs", ["levels", "values"])
+@given(layout=layouts(), seed=SEEDS)
+def test_rows_fill_the_first_places_of_a_longer_matrix_and_leave_the_others(inputs, compiled, layout, seed):
+    if compiled and not compiles():
+        pytest.skip("numba is not installed")
+    cells = random_cells(layout, 6, np.random.default_rng(seed))
+    encoder = Encoder.fit(layout, inputs, cells)
+    block = np.full((9, encoder.width), 7.0, dtype=np.float32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encode, "compiles", lambda: compiled)
+        encoder.fill(block, cells)
+    assert (block[:6] == encoder(cells)).all()
+    assert (block[6:] == 7.0).all()

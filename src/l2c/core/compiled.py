@@ -79,10 +79,11 @@ def _told(value: Any) -> Any:
 
 
 class Inlined(Compiled[Given, Answer]):
-    """A compiled function that becomes part of those that call it; it makes no array and returns none.
+    """A compiled function that becomes part of those that call it, and works on their arrays.
 
-    A call would hand over seven words for each array, and count who refers to each of those that come in a record: that
-    takes longer than what an inner loop does with them.
+    A call would hand over seven words or more for each array, and count who refers to each of those that come in a
+    record: that takes longer than what an inner loop does with them. So nothing is counted here. It may look at parts
+    of arrays, but makes none, which numba refuses, and returns none, not in a record either: it would be freed early.
     """
 
     options: ClassVar[Mapping[str, Any]] = {"_nrt": False, "forceinline": True}

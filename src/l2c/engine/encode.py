@@ -127,8 +127,7 @@ def _fill_at_once(
     """Do what `_fill` does, column by column."""
     encoded[: len(cells)] = 0.0
     for i, column in enumerate(cells.T):
-        gone = np.isnan(column)
-        there = np.flatnonzero(~gone)
+        there, gone = (np.flatnonzero(which) for which in (~np.isnan(column), np.isnan(column)))
         if numeric[i]:
             encoded[there, first[i]] = (column[there] - mean[i]) / scale[i]
         else:

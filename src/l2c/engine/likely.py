@@ -226,7 +226,7 @@ def _padded(some: int) -> int:
 
 @Inlined
 def _look_up(stream: Stream, some: int, word: int) -> None:
-    """Have the uniform integers at hand that are in a word of some draws: two of 31 bits."""
+    """Have the uniform integers at hand that are in a word of some draws: two of 31 bits, to choose from."""
     if stream.last[0] != word:
         stream_halves(stream.lower, stream.upper, some, stream.key, stream.position + word, stream.step)
         stream.last[0] = word

@@ -238,16 +238,14 @@ def _add_few(
     """Settle the levels of a feature of few, by four edges that what is told may reach, and add up what they bring."""
     # To choose among all that a level may bring takes less than to look it up, and becomes vector instructions.
     levels, key, lead, steps = bench.levels[i], bench.key, bench.lead, weights.steps
-    none, first, second, third, last = (
-        steps[r, offset], steps[r, offset + min(1, size - 1)], steps[r, offset + min(2, size - 1)],
-        steps[r, offset + min(3, size - 1)], steps[r, offset + min(4, size - 1)],
-    )  # fmt: skip
+    p0, p1, p2, p3, p4 = _places(offset, size)
+    s0, s1, s2, s3, s4 = steps[r, p0], steps[r, p1], steps[r, p2], steps[r, p3], steps[r, p4]
     for d in range(some):
         u = told[d]
         level = np.int16(u >= one) + np.int16(u >= two) + np.int16(u >= three) + np.int16(u >= four)
         levels[d] = level
         key[d] += word * np.uint64(level + 1)
-        lead[d] += _chosen(u, one, two, three, four, none, first, second, third, last)
+        lead[d] += _chosen(u, one, two, three, four, s0, s1, s2, s3, s4)
     if bench.shifting[i]:
         _add_others(bench, told, some, one, two, three, four, r, offset, size, weights)
 
@@ -259,25 +257,29 @@ def _add_others(
 ) -> None:  # fmt: skip
     """Add up what the second values of a feature of few levels bring, and note where there are any."""
     shift, other, shifts, differs = bench.shift, bench.other, weights.shifts, weights.differs
-    a, b, c, e, f = (
-        offset, offset + min(1, size - 1), offset + min(2, size - 1), offset + min(3, size - 1),
-        offset + min(4, size - 1),
-    )  # fmt: skip
-    s0, s1, s2, s3, s4 = shifts[r, a], shifts[r, b], shifts[r, c], shifts[r, e], shifts[r, f]
+    p0, p1, p2, p3, p4 = _places(offset, size)
+    s0, s1, s2, s3, s4 = shifts[r, p0], shifts[r, p1], shifts[r, p2], shifts[r, p3], shifts[r, p4]
     for d in range(some):
         shift[d] += _chosen(told[d], one, two, three, four, s0, s1, s2, s3, s4)
-    d0, d1, d2, d3, d4 = differs[r, a], differs[r, b], differs[r, c], differs[r, e], differs[r, f]
+    d0, d1, d2, d3, d4 = differs[r, p0], differs[r, p1], differs[r, p2], differs[r, p3], differs[r, p4]
     for d in range(some):
         other[d] |= _chosen(told[d], one, two, three, four, d0, d1, d2, d3, d4)
 
 
 @Inlined
-def _chosen(u: Any, one: Any, two: Any, three: Any, four: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
-    """Return which of five things goes with what is told: it is the later, the more edges it reaches."""
-    thing = b if u >= one else a
-    thing = c if u >= two else thing
-    thing = d if u >= three else thing
-    return e if u >= four else thing
+def _places(offset: int, size: int) -> tuple[int, int, int, int, int]:
+    """Return where the levels of a feature of few stand; beyond the last, where the last does."""
+    last = offset + size - 1
+    return offset, min(offset + 1, last), min(offset + 2, last), min(offset + 3, last), min(offset + 4, last)
+
+
+@Inlined
+def _chosen(u: Any, one: Any, two: Any, three: Any, four: Any, v0: Any, v1: Any, v2: Any, v3: Any, v4: Any) -> Any:
+    """Return which of five values goes with what is told: it is the later, the more edges it reaches."""
+    value = v1 if u >= one else v0
+    value = v2 if u >= two else value
+    value = v3 if u >= three else value
+    return v4 if u >= four else value
 
 
 @Inlined

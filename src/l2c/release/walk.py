@@ -98,12 +98,16 @@ class Course(NamedTuple):
 
 
 class Start(NamedTuple):
-    """How many features of a row can move, whether to closed levels too, and the fingerprints of all and of itself."""
+    """What is the same in all draws of a row.
+
+    How many features can move, and whether to closed levels too; the part that fingerprints have in common, and the
+    row's own.
+    """
 
     free: int
     watched: bool
-    fixed_key: int
-    own_key: int
+    fixed_key: Any
+    own_key: Any
 
 
 def each_in_its_place(source: Marginals | Dependences | Given) -> tuple[Marginals, Dependences, Given]:
@@ -160,6 +164,7 @@ def walked(
     out = _findings(room, features)
     left_row, left_keys, left = np.empty(0, np.int64), np.empty(0, np.uint64), 0
     table = np.zeros(1024, np.uint64)
+    # What looks into a record here is inlined: in this function each look would be counted.
     for n in range(len(rows)):
         r = rows[n]
         start = _start(course, n, r)
@@ -218,7 +223,7 @@ def _go_on(
 ) -> tuple[int, int, int]:
     """Let a row make more draws; return how many are kept by now, how many were new, and how many are in doubt."""
     along, bench, counts, hand, weights = course.along, course.bench, course.counts, course.hand, course.model.weights
-    filled, unsure, drawn, free = 0, 0, counts.drawn[r], start.free
+    added, doubtful, drawn, free = 0, 0, counts.drawn[r], start.free
     for begin in range(0, more, TOGETHER):
         some = min(TOGETHER, more - begin)
         padded = -(-some // LANES) * LANES
@@ -229,15 +234,15 @@ def _go_on(
             bench, n, r, some, padded, drawn + begin, begin, free, start.watched, course.marginals, hand, course.given,
             course.axes, course.grounds, weights,
         )  # fmt: skip
-        new, added, inside = sift(bench, some, table, start.own_key)
-        filled += added
+        new, different, inside = sift(bench, some, table, start.own_key)
+        added += different
         counts.different[r] += inside
         if weights.deep:
             judge(bench, new, r, free, weights.low[r], course.axes.offsets, course.model.layers, course.model.grove)
-        kept, doubtful = keep(bench, new, r, free, kept, out, course.grounds.own, weights, course.need.pool, counts)
-        unsure += doubtful
+        kept, unsure = keep(bench, new, r, free, kept, out, course.grounds.own, weights, course.need.pool, counts)
+        doubtful += unsure
     counts.drawn[r] = drawn + more
-    return kept, filled, unsure
+    return kept, added, doubtful
 
 
 @Compiled
@@ -308,7 +313,7 @@ def _most(r: int, counts: Counts, need: Need) -> int:
 
 @Inlined
 def _halted(course: Course, r: int) -> tuple[bool, bool, bool]:
-    """Return whether a row has ended its walk, whether it needs other means than walking on, and if it lacks any."""
+    """Return whether a row has ended its walk, if it needs other means than walking on, and if its pool lacks any."""
     counts, need, possible = course.counts, course.need, course.grounds.possible[r]
     drawn, valid = counts.drawn[r], counts.valid[r]
     lacking = valid < need.pool
