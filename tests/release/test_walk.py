@@ -25,7 +25,7 @@ from l2c.core.method import Question
 from l2c.core.tree_twin import TreeTwin
 from l2c.core.twin import LayerTwin
 from l2c.engine import drawing, likely
-from l2c.release import by_level, kept, search, sift, stride, walk
+from l2c.release import bench, by_level, kept, search, sift, stride, walk
 from l2c.release.budget import Budget
 from l2c.release.kept import Kept, joined
 from loans import SCHEMA, applicants, boosted, score, wide_rows
@@ -115,7 +115,7 @@ def in_stages(*given, **asked):
 def as_python() -> Iterator[None]:
     """Let the loops of a walk run as the Python that they are."""
     with (
-        uncompiled(walk, stride, by_level, sift, drawing, likely, tree_twin),
+        uncompiled(walk, bench, stride, by_level, sift, drawing, likely, tree_twin),
         np.errstate(over="ignore"),
         pytest.MonkeyPatch.context() as patch,
     ):

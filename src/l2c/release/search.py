@@ -22,6 +22,7 @@ from l2c.core.method import Dependences, Marginals, Proposer, Question
 from l2c.core.twin import Twin
 from l2c.core.types import Cells, Levels, Mask
 from l2c.engine.decode import decode_levels
+from l2c.release.bench import Axes, Counts, Findings, Given, Grounds
 from l2c.release.budget import Budget, Manner
 from l2c.release.by_level import Model, judge_by_level
 from l2c.release.exhaust import ENUMERABLE, every_proposal
@@ -34,7 +35,6 @@ from l2c.release.refine import HARD_ROUND, TIGHT_AFTER, TIGHT_ROUND, is_hard, re
 from l2c.release.remembering import Remembering
 from l2c.release.select import Selection, choose
 from l2c.release.sift import Sieve
-from l2c.release.stride import Axes, Counts, Findings, Given, Grounds
 from l2c.release.walk import Memory, Need, each_in_its_place, next_round, walked
 
 BLOCK = 1 << 17

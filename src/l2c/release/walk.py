@@ -17,27 +17,12 @@ from l2c.core.compiled import Compiled, Inlined
 from l2c.core.method import Dependences, Marginals
 from l2c.engine.drawing import LANES, TOGETHER
 from l2c.engine.likely import Hand, Known, Tree, draw_along, hand_of, room_for_beliefs, tell_kept, tree_of
+from l2c.release.bench import Axes, Bench, Counts, Findings, Given, Grounds, bench_for
 from l2c.release.by_level import Model
 from l2c.release.exhaust import ENUMERABLE
 from l2c.release.refine import HARD_AFTER, HARD_BELOW
 from l2c.release.sift import put
-from l2c.release.stride import (
-    Axes,
-    Bench,
-    Counts,
-    Findings,
-    Given,
-    Grounds,
-    bench_for,
-    clear,
-    draw,
-    fixed_and_own,
-    judge,
-    keep,
-    note_moving,
-    sift,
-    stand_still,
-)
+from l2c.release.stride import clear, draw, fixed_and_own, judge, keep, note_moving, sift, stand_still
 
 LUCK = 3.0
 """How much longer than it needs a later round of a row is, in square roots of what it needs: so that it is the last."""
