@@ -99,10 +99,11 @@ class Answerer:
         progress: Progress | None = None,
     ) -> Explanations:
         """Return what is found for people, and what the model does not take back in the end."""
-        found, misled = self._found(people, request, policy, dict(notes or {}), progress)
+        asked = (people, request, policy, dict(notes or {}), progress)
+        found, misled = self._found(*asked)
         if misled:
             # What a twin of the model foresaw the model itself denies: it is asked about every proposal.
-            found, _ = replace(self, twin=None)._found(people, request, policy, dict(notes or {}), progress)
+            found, _ = replace(self, twin=None)._found(*asked)
         return found
 
     def _found(
