@@ -220,7 +220,7 @@ def test_fit_writes_a_bundle_and_says_how_training_went(run, tmp_path):
     ended = run(*words, "--out", tmp_path / "bundle")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"{tmp_path / 'bundle'}: ")
-    assert "; proposals are tilted until 75% of them should be valid" in ended.out
+    assert "; proposals are tilted until 85% of them should be valid" in ended.out
     as_json = run(*words, "--seed", 5, "--model-rows", 70, "--json", "--out", tmp_path / "other").json
     assert (as_json["bundle"], as_json["seed"]) == (str(tmp_path / "other"), 5)
     assert json.loads((tmp_path / "other" / "manifest.json").read_text())["recipe"]["model_rows"] == 70

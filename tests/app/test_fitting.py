@@ -202,7 +202,7 @@ def test_who_wants_more_to_choose_from_than_is_usual_gets_proposals_that_are_til
     question = other_class(counterer.layout, Answered.by(Additive(), DEV[:2]), "auto")
     for pool, enough in ((10, 5), (200, 5), (800, 5), (4000, 100), (800, np.array([5, 5]))):
         pools_from(counterer, Additive(), question, pool=pool, enough=enough, dial=0.0, seed=0, budget=Budget(5))
-    assert eases == [1.0, 1.0, 0.5, 0.5, 1.0]
+    assert eases == [1.0, 1.0, 0.25, 0.25, 1.0]
 
 
 # The balance of a set

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ def ease_of(enough: int | np.ndarray, pool: int) -> float:
 
     Who wants more to choose from than is usual wants better sets, and asks more for them.
     """
-    return min(1.0, math.sqrt(usual_pool(enough) / pool)) if isinstance(enough, int) else 1.0
+    return min(1.0, usual_pool(enough) / pool) if isinstance(enough, int) else 1.0
 
 
 def pools_from(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 MIDDLE = 0.5
 
-RATE_AT_HALF, RATE_AT_1 = 8.0, 2.0
+RATE_AT_HALF, RATE_AT_1 = 9.0, 2.0
 HALF_CANDIDATES = (0.03, 0.045, 0.06, 0.075, 0.09, 0.105, 0.12)
 FULL_CANDIDATES = (0.12, 0.14, 0.16, 0.18, 0.2, 0.22)
 """What is tried for μ. The rates and the last candidates were chosen on the dev splits of the embedded data sets."""

@@ -12,7 +12,7 @@ from l2c.errors import InputError
 
 Strategy = Literal["balanced", "diverse", "sparse", "cheap", "first"]
 
-SHARES = (0.75, 0.7, 0.65, 0.6, 0.5, 0.4, 0.3)
+SHARES = (0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.5, 0.4, 0.3)
 """The shares of valid proposals that the dev rows choose from."""
 
 LEAST_POOL, POOL_SHARE = 200, 10
