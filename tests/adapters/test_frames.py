@@ -1020,6 +1020,19 @@ def test_given_rows_stay_as_they_were_given_whatever_their_frame_is_like() -> No
         assert (type(given.frame), given.frame.attrs) == (type(kept), kept.attrs)
 
 
+@pytest.mark.parametrize("names", [["town", "paid", "age"], ["paid", "town", "age"], ["town", "age", "paid", 7]])
+def test_of_few_given_rows_nothing_is_looked_up_but_their_features(
+    names: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = pd.DataFrame({"town": ["x", "y"], "age": [30, 41], "paid": [True, False], 7: [1, 2]}, index=["ann", "bob"])
+    frame = whole[names].rename_axis(columns="feature")
+    expected = frame[[name for name in names if name in ("town", "age")]]
+    schema = Schema((Feature(name="town", kind="binary", levels=("x", "y")), AGE))
+    monkeypatch.setattr(frames.given, "features_of", None)  # a step for each column
+    given = frames.Given.of(frames.opened(frame), shape_of(frame, schema), read(expected, schema).cells)
+    assert_same(given.frame, expected)
+
+
 @pytest.mark.parametrize("name", EVERY_SORT)
 def test_what_stands_behind_some_rows_can_be_written_to(name: str) -> None:
     kind, column = KINDS["pandas"], EVERY_SORT[name].copy()

@@ -23,7 +23,7 @@ COPIES_ON_WRITE = pd.__version__ >= "3"
 
 @dataclass(frozen=True, slots=True)
 class _FromCells:
-    """What a pandas frame is made from again: its shape, its cells, and the labels of its rows and columns."""
+    """What the features of a pandas frame are made from again: their shape and cells, and the frame's own labels."""
 
     shape: FrameShape
     cells: Cells
@@ -32,7 +32,7 @@ class _FromCells:
 
     def made(self) -> Any:
         frame = self.shape.build(self.cells)
-        frame.index, frame.columns = self.index, self.names
+        frame.index, frame.columns = self.index, self.names[[name in self.shape.schema for name in self.names]]
         return frame
 
 
@@ -60,7 +60,7 @@ class Given:
         """
         frame: Any = sheet.frame
         # To share the columns of a frame takes a step for each, and for few rows is most of what reading them takes.
-        plain = type(frame) is pd.DataFrame and not frame.attrs and len(sheet.names) == len(shape.columns)
+        plain = type(frame) is pd.DataFrame and not frame.attrs
         if plain and len(cells) <= FEW and shape.is_told_by(cells):
             return cls(_FromCells(shape, cells, frame.index, frame.columns))
         return cls(features_of(sheet, shape.schema))
