@@ -13,6 +13,7 @@ import pytest
 import l2c
 from l2c import L2C
 from l2c.adapters.models import frame_model
+from l2c.app import answering
 from l2c.app.ahead import as_many_as
 from l2c.app.answered import other_than
 from l2c.app.people import People
@@ -23,9 +24,10 @@ from l2c.core.tree_twin import TreeTwin
 from l2c.core.twin import LayerTwin
 from l2c.core.types import Cells, Probabilities
 from l2c.release.budget import Budget
+from l2c.release.doubt import PROPOSALS
 from l2c.release.search import FEW
 from l2c.release.select import Selection
-from loans import WIDE, applicants, boosted, desk, granted, twisted, wide_desk, wide_rows
+from loans import WIDE, applicants, boosted, desk, granted, refused, twisted, wide_desk, wide_rows, worst
 
 
 @dataclass
@@ -117,6 +119,37 @@ def test_a_twin_that_is_wrong_costs_time_and_not_a_counterfactual():
     long = misled.to_frame()
     assert ((twisted(long[list(WIDE.names)]) > 0.5) == (long["prediction"] == 1)).all()
     assert [o.found for o in misled.outcomes] == [o.found for o in expected.outcomes]
+
+
+def gloomy(explainer: l2c.Explainer) -> l2c.Explainer:
+    """Return an explainer whose twin is taken for right about the rows, and rules out all that they may become."""
+    twin = explainer._twin
+    assert isinstance(twin, LayerTwin)
+
+    class Gloomy(LayerTwin):
+        def agrees(self, *_):
+            return True
+
+    told = {name: getattr(twin, name) for name in LayerTwin.__dataclass_fields__}
+    return replace(explainer, _twin=Gloomy(**told | {"bias": twin.bias - 100}))
+
+
+def test_what_a_twin_says_of_rows_that_get_nothing_the_model_is_asked_about():
+    rows = refused(12)
+    expected = replace(seen(), _twin=None).explain(rows, 5, reasons=False)
+    assert {outcome.status for outcome in expected.outcomes} == {"found"}
+    found = gloomy(seen()).explain(rows, 5, reasons=False)
+    assert found.to_frame().equals(expected.to_frame())
+    assert found.outcomes == expected.outcomes
+
+
+def test_rows_that_get_nothing_cost_a_few_questions_and_many_of_them_no_more(monkeypatch):
+    monkeypatch.setattr(answering, "ROWS", 8)
+    rows = worst(40)
+    for locked, looked_at in (([], 0), (["age", "hours", "savings", "job"], 8)):
+        counting, found = asked(seen(), rows, n=5, lock=locked)
+        assert (sum(outcome.status == "infeasible" for outcome in found.outcomes) > 8) == bool(looked_at)
+        assert counting.rows == len(rows) + len(found) + 2 * PROPOSALS * looked_at
 
 
 def test_a_model_that_is_not_seen_into_is_asked_in_few_large_batches():

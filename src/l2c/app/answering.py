@@ -37,6 +37,7 @@ from l2c.core.whole_bins import over_whole_bins
 from l2c.errors import InputError
 from l2c.release.boxes import share_valid
 from l2c.release.budget import Budget, Clock
+from l2c.release.doubt import ROWS, is_borne_out
 from l2c.release.explain import Pools, Sets
 from l2c.release.gather import with_unreadable
 from l2c.release.policy import Policy
@@ -216,12 +217,25 @@ class Answerer:
             question, request, budget, policy, sight, progress, ahead=ahead, at_once=None if policy else sets
         )
         released = pools.release(*sets)
+        lacking = [row for row, outcome in enumerate(released.outcomes) if outcome.status in LACKING]
+        if not (clock() or self._is_borne_out(question, released, lacking, request)):
+            return replace(self, twin=None)._released(cells, readable, request, policy, progress)
         if isinstance(self.blackbox, RangeModel):
             numbers = Measured(self.blackbox.prediction(cells), np.empty(len(released.row)))
             released = replace(released, measured=numbers)
-        if not request.reasons or not any(outcome.status in LACKING for outcome in released.outcomes):
+        if not request.reasons or not lacking:
             return released
         return self._with_reasons(released, proba, pools.best, readable, request, policy, clock)
+
+    def _is_borne_out(self, question: Question, released: Released, lacking: Sequence[int], request: Request) -> bool:
+        """Return whether the model sees what is proposed to rows that got nothing as its twin does."""
+        nothing = [row for row in lacking if not released.outcomes[row].valid]
+        if self.twin is None or self.also or question.goal.ranged or not nothing:
+            return True
+        some = question.take(np.array(nothing[:ROWS]))
+        streams = Streams.for_rows(some.cells, request.seed)
+        proposer = self.bundle.counterer.proposer(some, streams, request.plausibility)
+        return is_borne_out(self.twin, self.blackbox, self.layout, some, proposer)
 
     def _with_reasons(
         self,
