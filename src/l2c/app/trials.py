@@ -30,7 +30,7 @@ Unlikely = Callable[[Levels, Int64[np.ndarray, " n"]], Float64[np.ndarray, " n"]
 TRIAL_ROWS, TRIAL_SET, TRIAL_POOL, TRIAL_PATIENCE = 64, 50, 500, 4
 """The dev rows on which settings are tried, the sets and pools for it, and draws for each place of a pool."""
 
-AS_GOOD = 0.006
+AS_GOOD = 0.0075
 """How much of the harmonic mean a tilted law may cost, against a law that has learned nothing."""
 
 
