@@ -15,7 +15,8 @@ from l2c.adapters.models.discretised import DiscretisedModel, LevelInput, discre
 from l2c.adapters.models.one_hot_input import OneHotInput
 from l2c.adapters.private_edges import PrivateEdges, private_edges
 from l2c.adapters.settings import read_schema, write_schema
-from l2c.app.audit import Anonymised, AuditReport, anonymise_frame, audit_frame
+from l2c.app.audit import Anonymised, anonymise_frame, audit_frame
+from l2c.app.audit_report import AuditReport
 from l2c.app.explainer import Explainer, load
 from l2c.app.explanations import Explanations, read
 from l2c.app.gate import Gate

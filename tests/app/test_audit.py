@@ -14,7 +14,8 @@ import pytest
 
 import l2c
 from l2c import Edges, Feature, MinimalEntropy, Schema
-from l2c.app.audit import AuditReport, audit_file, audit_frame, audit_released
+from l2c.app.audit import audit_file, audit_frame, audit_released
+from l2c.app.audit_report import AuditReport
 from l2c.core.layout import Layout, categorical_axis
 from l2c.errors import DataError, InputError
 from tables import numeric_axis

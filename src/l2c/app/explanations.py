@@ -15,7 +15,8 @@ from l2c.adapters.frames import FrameShape, Given
 from l2c.adapters.frames.interval_columns import in_words
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.models.mark import ModelMark
-from l2c.app.audit import AuditReport, audit_released
+from l2c.app.audit import audit_released
+from l2c.app.audit_report import AuditReport
 from l2c.app.coarse_frames import told_coarsely
 from l2c.app.display import as_html, sheets
 from l2c.app.judging import Shown

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from l2c.app.audit import population_of
+from l2c.app.audited_tables import population_of
 from l2c.core.layout import Layout, places
 from l2c.core.schema import Schema
 from l2c.core.types import Label
