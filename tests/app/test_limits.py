@@ -12,7 +12,7 @@ import l2c
 from checker import Asked, Promise, Test
 from l2c import Explainer, Explanations, Limits
 from l2c.errors import InputError
-from l2c.release import search as stage
+from l2c.release import hard_rows
 from loans import SCHEMA, WIDE, applicants, desk, graded, graded_desk, granted, refused, standing, wide_desk, wide_rows
 
 ROWS = refused(12)
@@ -245,8 +245,8 @@ def test_under_limits_a_row_gets_the_same_bits_in_any_batch(select, dial):
 @pytest.mark.parametrize("select", ["first", "balanced"])
 def test_a_tight_row_that_is_refined_early_gets_the_same_bits_in_any_batch(monkeypatch, seen, select):
     rounds = []
-    refined = stage.refined
-    monkeypatch.setattr(stage, "refined", lambda *given: rounds.append(1) or refined(*given))
+    refined = hard_rows.refined
+    monkeypatch.setattr(hard_rows, "refined", lambda *given: rounds.append(1) or refined(*given))
     rows = wide_rows(40, 3)
     rows = rows[rows.sum(axis=1) < 0].head(8).reset_index(drop=True)
     limits: list[Any] = [{"max_changes": 3 + row % 3} for row in range(8)]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import l2c.release.hard_rows as hard_rows
 import l2c.release.search as stage
 from l2c.core.explanation import Released
 from l2c.core.limits import NO_LIMITS, Limits
@@ -196,7 +197,7 @@ def test_rows_that_the_learned_law_never_answers_are_answered_with_refinement_an
 def test_refinement_finds_more_than_the_even_law_that_it_begins_with(monkeypatch):
     question = rows_to_unlock().take(np.array([0, 1]))
     moved = unlocked(question, refine=True, pool=19)
-    monkeypatch.setattr(stage, "refined", lambda layout, even, *_: even)  # noqa: ARG005
+    monkeypatch.setattr(hard_rows, "refined", lambda layout, even, *_: even)  # noqa: ARG005
     stuck = unlocked(question, refine=True, pool=19)
     for better, worse in zip(moved.outcomes, stuck.outcomes, strict=True):
         assert better.valid == 19 > 1.5 * worse.valid  # all there are: six at the top, or five and three others
@@ -290,7 +291,7 @@ def test_a_tight_row_is_answered_with_fewer_questions_than_a_law_that_does_not_l
     """Only the five right changes of the first row are granted, of 4 ** 6 combinations."""
     question = rows_to_unlock(TIGHT).take(np.array([0]))
     listening = unlocked(question, refine=True, pool=4)
-    monkeypatch.setattr(stage, "refined", lambda layout, even, *_: even)  # noqa: ARG005
+    monkeypatch.setattr(hard_rows, "refined", lambda layout, even, *_: even)  # noqa: ARG005
     deaf = unlocked(question, refine=True, pool=4)
     assert [outcome.found for outcome in listening.outcomes] == [4]
     assert ((listening.levels != question.levels).sum(axis=1) == 5).all()

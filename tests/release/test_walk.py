@@ -90,10 +90,10 @@ def searched(explainer: l2c.Explainer, rows: pd.DataFrame, dial: float, limits: 
     pools = pools_from(counterer, blackbox, question, dial=dial, twin=explainer._twin, **asked)
     for looked in pools.searches:
         valid = joined(looked.kept, len(looked.layout.axes))
-        names = ("drawn", "judged", "valid", "different", "obeying", "hard")
+        names = ("drawn", "judged", "valid", "different", "obeying")
         yield {
             "row": valid.row, "levels": valid.levels, "second": valid.second, "label": valid.label,
-            **{name: getattr(looked, name) for name in names},
+            "hard": looked.hard_rows.hard, **{name: getattr(looked, name) for name in names},
         }, valid.chance, looked.best  # fmt: skip
 
 

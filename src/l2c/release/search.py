@@ -26,12 +26,12 @@ from l2c.release.bench import Axes, Counts, Findings, Given, Grounds
 from l2c.release.budget import Budget, Manner
 from l2c.release.by_level import Model, judge_by_level
 from l2c.release.exhaust import ENUMERABLE, every_proposal
+from l2c.release.hard_rows import HardRows
 from l2c.release.jury import Jury, Verdict
 from l2c.release.kept import Kept, Pooled, joined
 from l2c.release.obey import fits, obeys, obeys_rules
 from l2c.release.policy import Policy
 from l2c.release.ranking import ranks
-from l2c.release.refine import HARD_ROUND, TIGHT_AFTER, TIGHT_ROUND, is_hard, refined
 from l2c.release.remembering import Remembering
 from l2c.release.select import Selection, choose
 from l2c.release.sift import Sieve
@@ -89,11 +89,9 @@ class Search:
     sieve: Sieve = field(init=False)
     jury: Jury = field(init=False)
     by_level: Model | None = field(init=False)
-    hard: Mask = field(init=False)
-    laws: Float64[np.ndarray, "rows width"] = field(init=False)
+    hard_rows: HardRows = field(init=False)
     proven: Mask = field(init=False)
     best: Float64[np.ndarray, " rows"] = field(init=False)
-    heard: list[tuple[Int64[np.ndarray, " n"], Levels, Float64[np.ndarray, " n"]]] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     out_of_time: bool = False
 
@@ -102,9 +100,8 @@ class Search:
             setattr(self, name, np.zeros(len(self.question), dtype=np.int64))
         self.possible = self.question.room.combinations(self.layout, self.question.levels)
         self.sieve = Sieve(self.layout, self.question)
-        self.hard, self.proven = (np.zeros(len(self.question), dtype=bool) for _ in range(2))
-        self.best = np.zeros(len(self.question))
-        self.laws = np.empty((0, self.layout.width))
+        self.hard_rows = HardRows.none_yet(self.layout, self.question, self.proposer, self.start)
+        self.proven, self.best = np.zeros(len(self.question), dtype=bool), np.zeros(len(self.question))
         self.jury = Jury(self.layout, self.question, self.blackbox, self.also, self.twin)
         self.by_level = self._by_level()
 
@@ -114,11 +111,6 @@ class Search:
         if self.twin is None or tied or room.prices is not None or room.conditions or not compiles():
             return None
         return judge_by_level(self.layout, self.twin, self.question, twice=self.manner.decode_again)
-
-    @property
-    def tight(self) -> Mask:
-        """Which rows may not change as many features as they have."""
-        return self.question.room.changes < self.question.levels.shape[1]
 
     @property
     def exhausted(self) -> Mask:
@@ -153,8 +145,7 @@ class Search:
                 self._count_held()
                 pending = pending[~small]
             if self.manner.refine:
-                self._single_out(pending)
-                self.heard = []
+                self.hard_rows.single_out(pending, self.valid, self.drawn)
             pending = self._walk(pending)
             if not len(pending):
                 continue
@@ -173,14 +164,11 @@ class Search:
         drawn, held, most = self.drawn[rows], self.held[rows], self.most_draws[rows]
         how_many = next_round if compiles() else next_round.plain
         more = how_many(drawn, held, self.pool, self.budget.acceptance, most).astype(np.int64)
-        # A tight row's law is refined often at first, then ever less: each round is a call of the model.
-        tight_round = np.maximum(TIGHT_ROUND, self.drawn[rows] // 2)
-        at_most = np.where(self.tight[rows], tight_round, HARD_ROUND)
-        return np.where(self.hard[rows], np.minimum(more, at_most), more)
+        return np.where(self.hard_rows.hard[rows], np.minimum(more, self.hard_rows.at_most(rows, drawn)), more)
 
     def _walk(self, pending: np.ndarray) -> np.ndarray:
         """Let the rows that can walk by themselves do so, and return the others."""
-        able = ~(self.hard | self.tight)[pending]
+        able = ~(self.hard_rows.hard | self.hard_rows.tight)[pending]
         rows = pending[able]
         if self.by_level is None or not len(rows):
             return pending
@@ -257,7 +245,7 @@ class Search:
     def advance(self, rows: np.ndarray, counts: Int64[np.ndarray, " rows"]) -> None:
         """Draw, filter and judge for some rows, and keep what is good."""
         count = int(counts.max())
-        levels = self._proposed(rows, count).reshape(-1, len(self.layout.axes))
+        levels = self.hard_rows.proposed(rows, self.drawn[rows], count).reshape(-1, len(self.layout.axes))
         if (counts < count).any():
             levels = levels.take(np.flatnonzero(np.arange(count)[None, :] < counts[:, None]), axis=0)
         self.drawn[rows] += counts
@@ -338,42 +326,6 @@ class Search:
         self._walk_along(rows, Given(levels, counts))
         self.drawn[:] = drawn
 
-    def _proposed(self, rows: np.ndarray, count: int) -> Levels:
-        """Return the next draws of some rows: from what was learned, or from a hard row's own law."""
-        if not self.hard[rows].any():
-            return self.proposer.propose(self.start + rows, self.drawn[rows], count)
-        easy, hard = np.flatnonzero(~self.hard[rows]), np.flatnonzero(self.hard[rows])
-        levels = np.empty((len(rows), count, len(self.layout.axes)), dtype=np.int16)
-        if len(easy):
-            levels[easy] = self.proposer.propose(self.start + rows[easy], self.drawn[rows[easy]], count)
-        if len(hard):
-            levels[hard] = self.proposer.propose_from(
-                self.laws[rows[hard]], self.start + rows[hard], self.drawn[rows[hard]], count
-            )
-        return levels
-
-    def _single_out(self, pending: np.ndarray) -> None:
-        """Give the rows that prove hard a law of their own to begin with."""
-        pending = pending[self.drawn[pending] >= TIGHT_AFTER]  # no row is called hard before
-        if not len(pending):
-            return
-        new = pending[is_hard(self.valid[pending], self.drawn[pending], self.tight[pending]) & ~self.hard[pending]]
-        if len(new):
-            if not len(self.laws):
-                self.laws = np.zeros((len(self.hard), self.layout.width))
-            self.laws[new] = self.proposer.even_law(self.start + new)
-            self.hard[new] = True
-            for row, levels, near in self.heard:
-                self._refine(row, levels, near)
-
-    def _refine(self, row: Int64[np.ndarray, " n"], levels: Levels, near: Float64[np.ndarray, " n"]) -> None:
-        """Move the hard rows' laws towards their best proposals of this round."""
-        told = self.hard[row]
-        if told.any():
-            rows, place = np.unique(row[told], return_inverse=True)
-            even = self.proposer.even_law(self.start + rows)
-            self.laws[rows] = refined(self.layout, even, place, levels[told], near[told])
-
     def _judge(self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None) -> None:
         """Ask the model, and keep for each row the first valid proposals that it still lacks.
 
@@ -386,10 +338,8 @@ class Search:
         second = np.zeros(len(row), dtype=bool)
         if self.manner.decode_again:
             self._judge_again(row, levels, values, second, good, chance, near, label)
-        self._refine(row, levels, near)
-        early = np.flatnonzero(self.tight[row] & ~self.hard[row])
-        if self.manner.refine and len(early):
-            self.heard.append((row[early], levels[early], near[early]))
+        if self.manner.refine:
+            self.hard_rows.hear(row, levels, near)
         # Levels and the choice of values tell the values, unless a limit made that choice; most are never looked at.
         self._keep(row, levels, values if self._either_way else None, good, chance, label, second)
 
