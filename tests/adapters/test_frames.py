@@ -1009,14 +1009,17 @@ def test_given_rows_stay_as_they_were_given_whatever_their_frame_is_like() -> No
     noted.attrs["source"] = "survey"
     gone.loc["ann", "share"] = np.nan
     exact = plain.assign(age=[2**53 + 1, 7])
-    ordered = plain.astype({"town": "category"})
-    for frame in (plain, labelled, noted, gone, exact, ordered, Sheet(plain.copy()), plain.astype({"age": "int8"})):
+    ordered, strict = plain.astype({"town": "category"}), plain.copy().set_flags(allows_duplicate_labels=False)
+    others = (noted, gone, exact, ordered, strict, Sheet(plain.copy()), plain.astype({"age": "int8"}))
+    for frame in (plain, labelled, *others):
         schema = Schema.infer(frame)
         shape, cells = shape_of(frame, schema), read(frame, schema).cells
         kept, given = frame.copy(deep=True), frames.Given.of(frames.opened(frame), shape, cells)
         frame.loc["ann"] = frame.loc["bob"]
+        frame.index.name, frame.columns.name = "later", "later"
         frame.index = ["eve", "bob"]
         assert_same(given.frame, kept)
+        assert given.frame.flags == kept.flags
         assert (type(given.frame), given.frame.attrs) == (type(kept), kept.attrs)
 
 
@@ -1072,3 +1075,8 @@ def test_cellsare_sound_where_none_is_suspect(cells: list[float], numeric: bool,
     sound = are_sound.plain(column, schema.numeric, schema.integer, schema.missing)
     assert sound == are_sound(column, schema.numeric, schema.integer, schema.missing)
     assert sound == (not suspects(schema, column).any())
+
+
+def test_columns_of_several_labels_are_refused_in_words() -> None:
+    frame = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")]))
+    assert problems_of(Schema.infer, frame)[0] == "column names must be texts, not ('a', 'x'); rename the column"

@@ -13,7 +13,6 @@ import pytest
 import l2c
 from l2c import L2C
 from l2c.adapters.models import frame_model
-from l2c.app import answering
 from l2c.app.ahead import as_many_as
 from l2c.app.answered import other_than
 from l2c.app.people import People
@@ -23,8 +22,8 @@ from l2c.core.method import Question
 from l2c.core.tree_twin import TreeTwin
 from l2c.core.twin import LayerTwin
 from l2c.core.types import Cells, Probabilities
+from l2c.release import jury, search, sift
 from l2c.release.budget import Budget
-from l2c.release.doubt import PROPOSALS
 from l2c.release.search import FEW
 from l2c.release.select import Selection
 from loans import WIDE, applicants, boosted, desk, granted, refused, twisted, wide_desk, wide_rows, worst
@@ -131,25 +130,41 @@ def gloomy(explainer: l2c.Explainer) -> l2c.Explainer:
             return True
 
     told = {name: getattr(twin, name) for name in LayerTwin.__dataclass_fields__}
-    return replace(explainer, _twin=Gloomy(**told | {"bias": twin.bias - 100}))
+    return replace(explainer, _twin=Gloomy(**told | {"bias": twin.bias - [0, 100]}))
 
 
-def test_what_a_twin_says_of_rows_that_get_nothing_the_model_is_asked_about():
+@pytest.mark.parametrize("compiled", [True, False])
+def test_rows_that_get_nothing_by_a_twin_that_is_wrong_are_searched_again_without_it(monkeypatch, compiled):
+    if not compiled:
+        for module in (search, sift, jury):
+            monkeypatch.setattr(module, "compiles", lambda: False)
     rows = refused(12)
-    expected = replace(seen(), _twin=None).explain(rows, 5, reasons=False)
-    assert {outcome.status for outcome in expected.outcomes} == {"found"}
-    found = gloomy(seen()).explain(rows, 5, reasons=False)
-    assert found.to_frame().equals(expected.to_frame())
-    assert found.outcomes == expected.outcomes
+    for request in ({}, {"max_changes": 2}, {"select": "first", "plausibility": 0.0}):
+        expected = replace(seen(), _twin=None).explain(rows, 5, reasons=False, **request)
+        assert "found" in {outcome.status for outcome in expected.outcomes}
+        found = gloomy(seen()).explain(rows, 5, reasons=False, **request)
+        assert found.to_frame().equals(expected.to_frame())
+        assert found.outcomes == expected.outcomes
 
 
-def test_rows_that_get_nothing_cost_a_few_questions_and_many_of_them_no_more(monkeypatch):
-    monkeypatch.setattr(answering, "ROWS", 8)
+def test_what_a_wrong_twin_says_of_other_rows_changes_nothing_for_a_row():
+    rows, explainer = refused(12), gloomy(seen())
+    limits = {"limits": [l2c.Limits(lock=("age", "hours", "savings", "job"))] * 6 + [l2c.Limits()] * 6}
+    together = explainer.explain(rows, 5, reasons=False, **limits)
+    for place in range(12):
+        alone = explainer.explain(rows[place : place + 1], 5, reasons=False, limits=limits["limits"][place : place + 1])
+        assert alone.outcomes == together.outcomes[place : place + 1]
+
+
+def test_rows_that_get_nothing_cost_a_few_questions_and_reasons_none():
     rows = worst(40)
-    for locked, looked_at in (([], 0), (["age", "hours", "savings", "job"], 8)):
+    for locked, lacking in (([], False), (["age", "hours", "savings", "job"], True)):
         counting, found = asked(seen(), rows, n=5, lock=locked)
-        assert (sum(outcome.status == "infeasible" for outcome in found.outcomes) > 8) == bool(looked_at)
-        assert counting.rows == len(rows) + len(found) + 2 * PROPOSALS * looked_at
+        nothing = sum(not outcome.valid for outcome in found.outcomes)
+        assert (nothing > 8) == lacking
+        more = counting.rows - len(rows) - len(found)
+        # With one feature to change, of three levels, there is little to ask about.
+        assert more == 0 if not lacking else nothing <= more <= 2 * nothing
 
 
 def test_a_model_that_is_not_seen_into_is_asked_in_few_large_batches():

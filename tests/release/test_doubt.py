@@ -12,7 +12,9 @@ from l2c.core.layout import Layout, categorical_axis
 from l2c.core.schema import Schema
 from l2c.core.twin import LayerTwin
 from l2c.core.types import Cells, Levels, Probabilities
-from l2c.release.doubt import PROPOSALS, is_borne_out
+from l2c.release import doubt
+from l2c.release.doubt import misjudged
+from l2c.release.jury import Jury
 from tables import numeric_axis, question_for
 
 JOB = Feature(name="job", kind="binary", levels=("clerk", "cook"))
@@ -42,23 +44,54 @@ class Model:
 
 
 class EveryLevel:
-    """Proposals that go through all combinations of levels, again and again."""
+    """Draws that go through all combinations of levels, again and again, whatever the law."""
 
-    def propose(self, rows: np.ndarray, first: np.ndarray, count: int) -> Levels:
-        at = np.broadcast_to(first[:, None] + np.arange(count), (len(rows), count))
+    def even_law(self, rows: np.ndarray) -> np.ndarray:
+        return np.full((len(rows), 5), 0.5)
+
+    def propose_from(self, law: np.ndarray, rows: np.ndarray, first: np.ndarray, count: int) -> Levels:
+        assert len(law) == len(rows) == len(first)
+        at = first[:, None] + np.arange(count)
         return np.stack([at % 3, at % 2], axis=2).astype(np.int16)
 
 
-def test_a_twin_that_rules_out_what_the_model_does_is_borne_out_by_one_call() -> None:
+def wronged(model: Model, rows: list[int], *, twice: bool = True, late: bool = False) -> list[int]:
+    jury = Jury(LAYOUT, QUESTION, model, (), TWIN)
+    return misjudged(jury, EveryLevel(), 7, np.array(rows), lambda: late, twice=twice).tolist()
+
+
+def test_a_twin_that_rules_out_what_the_model_does_wrongs_no_row_and_no_change_is_asked_about_twice() -> None:
     model = Model()
-    assert is_borne_out(TWIN, model, LAYOUT, QUESTION, EveryLevel())
-    assert model.asked == [2 * PROPOSALS * len(QUESTION)]
+    assert wronged(model, [0, 1, 2]) == []
+    # Of six combinations each row is one; four of the others have another number than its own, with two values.
+    assert model.asked == [3 * (5 + 4)]
+    assert wronged(model, [0, 2], twice=False) == []
+    assert model.asked[1:] == [2 * 5]
 
 
-@pytest.mark.parametrize("apart", [DEBT.median[1], DEBT.midpoint[1], DEBT.midpoint[2], 14.0])
-def test_a_number_that_the_model_treats_apart_is_found_among_either_values_and_the_rows_own(apart: float) -> None:
-    assert not is_borne_out(TWIN, Model(apart), LAYOUT, QUESTION, EveryLevel())
+@pytest.mark.parametrize(
+    ("apart", "rows"),
+    [(DEBT.median[1], [0, 2]), (DEBT.midpoint[1], [0, 2]), (DEBT.midpoint[2], [0, 1]), (14.0, [1]), (13.0, [])],
+)
+def test_rows_are_wronged_whose_levels_stand_for_a_number_that_the_model_treats_apart(
+    apart: float, rows: list[int]
+) -> None:
+    assert wronged(Model(apart), [0, 1, 2]) == rows
+    for row in (0, 1, 2):
+        assert wronged(Model(apart), [row]) == [row] * (row in rows)
 
 
-def test_a_number_that_nothing_stands_for_is_not_asked_about() -> None:
-    assert is_borne_out(TWIN, Model(13.0), LAYOUT, QUESTION, EveryLevel())
+def test_second_values_count_where_they_are_used() -> None:
+    first, second = QUESTION.room.values[0, 1], QUESTION.room.others[0, 1]
+    assert {first, second} == {DEBT.median[1], DEBT.midpoint[1]}
+    assert wronged(Model(second), [0], twice=False) == []
+    assert wronged(Model(first), [0], twice=False) == [0]
+
+
+def test_many_rows_are_asked_about_in_pieces_and_none_when_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doubt, "PIECE", 10)
+    model = Model(14.0)
+    assert wronged(model, [0, 1, 2]) == [1]
+    assert model.asked == [10, 10, 7]
+    assert wronged(model, [0, 1, 2], late=True) == []
+    assert model.asked == [10, 10, 7]

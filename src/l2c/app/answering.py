@@ -37,7 +37,6 @@ from l2c.core.whole_bins import over_whole_bins
 from l2c.errors import InputError
 from l2c.release.boxes import share_valid
 from l2c.release.budget import Budget, Clock
-from l2c.release.doubt import ROWS, is_borne_out
 from l2c.release.explain import Pools, Sets
 from l2c.release.gather import with_unreadable
 from l2c.release.policy import Policy
@@ -214,28 +213,16 @@ class Answerer:
         sight = None if request.privacy.intervals else lambda: self._view(cells)
         sets = request.n, selection_of(self.bundle.counterer, request.select, request.plausibility)
         pools = self.pools(
-            question, request, budget, policy, sight, progress, ahead=ahead, at_once=None if policy else sets
-        )
+            question, request, budget, policy, sight, progress, ahead=ahead, at_once=None if policy else sets,
+            doubt=True,
+        )  # fmt: skip
         released = pools.release(*sets)
-        lacking = [row for row, outcome in enumerate(released.outcomes) if outcome.status in LACKING]
-        if not (clock() or self._is_borne_out(question, released, lacking, request)):
-            return replace(self, twin=None)._released(cells, readable, request, policy, progress)
         if isinstance(self.blackbox, RangeModel):
             numbers = Measured(self.blackbox.prediction(cells), np.empty(len(released.row)))
             released = replace(released, measured=numbers)
-        if not request.reasons or not lacking:
+        if not request.reasons or not any(outcome.status in LACKING for outcome in released.outcomes):
             return released
         return self._with_reasons(released, proba, pools.best, readable, request, policy, clock)
-
-    def _is_borne_out(self, question: Question, released: Released, lacking: Sequence[int], request: Request) -> bool:
-        """Return whether the model sees what is proposed to rows that got nothing as its twin does."""
-        nothing = [row for row in lacking if not released.outcomes[row].valid]
-        if self.twin is None or self.also or question.goal.ranged or not nothing:
-            return True
-        some = question.take(np.array(nothing[:ROWS]))
-        streams = Streams.for_rows(some.cells, request.seed)
-        proposer = self.bundle.counterer.proposer(some, streams, request.plausibility)
-        return is_borne_out(self.twin, self.blackbox, self.layout, some, proposer)
 
     def _with_reasons(
         self,
@@ -322,6 +309,8 @@ class Answerer:
         enough: np.ndarray | None = None,
         ahead: Ahead | None = None,
         at_once: Sets | None = None,
+        *,
+        doubt: bool = False,
     ) -> Pools:
         return pools_from(
             self.bundle.counterer,
@@ -340,6 +329,7 @@ class Answerer:
             progress=progress,
             proposer=None if ahead is None else ahead.proposer,
             at_once=at_once,
+            doubt=doubt,
         )
 
     def _view(self, cells: Cells) -> View | None:

@@ -50,8 +50,12 @@ def pools_from(
     progress: Progress | None = None,
     proposer: Proposer | None = None,
     at_once: Sets | None = None,
+    doubt: bool = False,
 ) -> Pools:
-    """Return pools of valid counterfactuals for a batch of rows, proposed at this place of the dial."""
+    """Return pools of valid counterfactuals for a batch of rows, proposed at this place of the dial.
+
+    With `doubt`, the model is asked about rows that get nothing by the judgement of its twin.
+    """
     recipe = counterer.recipe
     if proposer is None:
         streams = Streams.for_rows(question.cells, seed)
@@ -61,7 +65,7 @@ def pools_from(
         layout=counterer.layout,
         blackbox=blackbox,
         proposer=proposer if policy is None else in_blocks(proposer, question, policy, pool),
-        manner=Manner(recipe.decode_again, recipe.refine),
+        manner=Manner(recipe.decode_again, recipe.refine, doubt),
         pool=pool,
         enough=enough,
         budget=budget,

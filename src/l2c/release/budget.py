@@ -30,7 +30,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """Whether proposals get a second chance, and hard rows help.
+    """Whether proposals get a second chance, hard rows help, and rows that get nothing a second look.
 
     Parameters
     ----------
@@ -38,7 +38,10 @@ class Manner:
         Whether a proposal that is not valid is tried once more with the other value.
     refine
         Whether a hard row gets a law of its own.
+    doubt
+        Whether the model is asked about rows that get nothing by the judgement of its twin.
     """
 
     decode_again: bool = False
     refine: bool = False
+    doubt: bool = False

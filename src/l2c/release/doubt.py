@@ -1,31 +1,71 @@
-"""A second look at rows that got nothing by a twin's judgement: does the model see their proposals as its twin does?
+"""A second look at rows that got nothing by a twin's judgement: does the model see what they may become as it does?
 
-What is released the model judges itself; of a row that gets nothing it would otherwise never hear.
+What is released the model judges itself; of a row that gets nothing it would otherwise never hear. Each row is looked
+at by itself, so that the others of its batch change nothing.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Int64
 
-from l2c.core.blackbox import BlackBox
-from l2c.core.layout import Layout
-from l2c.core.method import Proposer, Question
-from l2c.core.twin import Twin
+from l2c.core.costs import changes_of
+from l2c.core.method import Proposer
+from l2c.core.types import Levels, Mask
+from l2c.release.budget import Clock
 from l2c.release.jury import Jury
 
-ROWS, PROPOSALS = 256, 16
-"""The most rows that are looked at again, and how many of the first proposals for each."""
+DRAWS = 16
+"""Draws of a row, from an even law, that are looked at: one that is tilted by what a twin says would follow it."""
+
+PIECE = 1024
+"""Rows that the model is asked about at once, so that the clock is looked at in between."""
 
 
-def is_borne_out(twin: Twin, blackbox: BlackBox, layout: Layout, question: Question, proposer: Proposer) -> bool:
-    """Return whether the model decides as its twin does about proposals for the rows of a question, in one call.
+def misjudged(
+    jury: Jury, proposer: Proposer, start: int, rows: Int64[np.ndarray, " some"], expired: Clock, *, twice: bool
+) -> Int64[np.ndarray, " fewer"]:
+    """Return those of the rows for which the model decides about a proposal otherwise than its twin.
 
-    Both values of their levels are looked at.
+    Parameters
+    ----------
+    proposer, start
+        Who draws for the whole batch, and the place of the jury's first row in it.
+    twice
+        Whether the second choice of values is looked at, too.
     """
-    rows, either = np.arange(len(question)), (False, True)
-    levels = proposer.propose(rows, np.zeros_like(rows), PROPOSALS).reshape(-1, len(layout.axes))
-    row = np.repeat(rows, PROPOSALS)
-    jury = Jury(layout, question, blackbox, (), twin)
-    told, _ = jury.ask(np.tile(row, 2), np.tile(levels, (2, 1)), np.repeat(either, len(row)))
-    foreseen = [jury.judge(row, levels, None, other=other).reached for other in either]
-    return np.array_equal(np.concatenate(foreseen), told)
+    row, levels = _changes(jury, proposer, start, rows)
+    second = np.zeros(len(row), dtype=bool)
+    if twice:
+        two = np.flatnonzero(jury.has_others(row, levels))
+        second = np.append(second, np.ones(len(two), dtype=bool))
+        row, levels = np.append(row, row[two]), np.append(levels, levels[two], axis=0)
+    wrong = np.zeros(len(row), dtype=bool)
+    for begin in range(0, len(row), PIECE):
+        part = slice(begin, begin + PIECE)
+        if not expired():
+            wrong[part] = _is_wrong(jury, row[part], levels[part], second[part])
+    return np.unique(row[wrong])
+
+
+def _changes(
+    jury: Jury, proposer: Proposer, start: int, rows: Int64[np.ndarray, " some"]
+) -> tuple[Int64[np.ndarray, " n"], Levels]:
+    """Return some changes of each row, none of them twice, rows together."""
+    law, first = proposer.even_law(start + rows), np.zeros(len(rows), dtype=np.int64)
+    levels = proposer.propose_from(law, start + rows, first, DRAWS).reshape(-1, len(jury.layout.axes))
+    row = np.repeat(rows, DRAWS)
+    changed = changes_of(jury.question.levels, row, levels) > 0
+    each = np.unique(np.column_stack([row, levels])[changed], axis=0)
+    return each[:, 0], each[:, 1:].astype(np.int16)
+
+
+def _is_wrong(jury: Jury, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> Mask:
+    """Return which proposals the model judges otherwise than its twin."""
+    told, _ = jury.ask(row, levels, second)
+    foreseen = np.empty(len(row), dtype=bool)
+    for other in (False, True):
+        some = np.flatnonzero(second == other)
+        if len(some):
+            foreseen[some] = jury.judge(row[some], levels[some], None, other=other).reached
+    return foreseen != told

@@ -25,6 +25,7 @@ from l2c.engine.decode import decode_levels
 from l2c.release.bench import Axes, Counts, Findings, Given, Grounds
 from l2c.release.budget import Budget, Manner
 from l2c.release.by_level import Model, judge_by_level
+from l2c.release.doubt import misjudged
 from l2c.release.exhaust import ENUMERABLE, every_proposal
 from l2c.release.hard_rows import HardRows
 from l2c.release.jury import Jury, Verdict
@@ -107,8 +108,8 @@ class Search:
 
     def _by_level(self) -> Model | None:
         """Return what a walk needs to know of the model; None where rows must be drawn, sifted and judged in stages."""
-        room, tied = self.question.room, self.banned is not None or self.policy is not None or self.layout.schema.rules
-        if self.twin is None or tied or room.prices is not None or room.conditions or not compiles():
+        tied = self.banned is not None or self.policy is not None or self.layout.schema.rules
+        if self.twin is None or tied or not self._levels_decide or not compiles():
             return None
         return judge_by_level(self.layout, self.twin, self.question, twice=self.manner.decode_again)
 
@@ -138,6 +139,16 @@ class Search:
 
     def run(self) -> None:
         """Go on until every row has its pool, or its budget has ended."""
+        self._look()
+        wronged = self._misjudged()
+        if len(wronged):
+            self._begin_again(wronged)
+            self._look()
+        # What a twin makes of these rows is more than what they found, and was for finding it.
+        self.by_level = None
+        self.jury.forget()
+
+    def _look(self) -> None:
         while len(pending := self.pending) and not self.out_of_time:
             small = self.possible[pending] <= np.minimum(self.drawn[pending], ENUMERABLE)
             if small.any():
@@ -155,9 +166,28 @@ class Search:
                 self.out_of_time = self.budget.expired()
                 if self.out_of_time:
                     break
-        # What a twin makes of these rows is more than what they found, and was for finding it.
-        self.by_level = None
-        self.jury.forget()
+
+    def _misjudged(self) -> Int64[np.ndarray, " some"]:
+        """Return the rows that got nothing by a twin's judgement, which the model does not share."""
+        nothing = np.flatnonzero((self.valid == 0) & ~self.question.already)
+        if not self.manner.doubt or self.twin is None or not self._levels_decide or not len(nothing):
+            return nothing[:0]
+        twice, expired = self.manner.decode_again, self.budget.expired
+        return misjudged(self.jury, self.proposer, self.start, nothing, expired, twice=twice)
+
+    def _begin_again(self, rows: Int64[np.ndarray, " some"]) -> None:
+        """Forget what rows that got nothing have seen; from now on the model itself judges."""
+        self.twin, self.by_level = None, None
+        self.jury = Jury(self.layout, self.question, self.blackbox, self.also, None)
+        self.sieve = Sieve(self.layout, self.question)
+        for counts in (self.drawn, self.judged, self.valid, self.held, self.different, self.obeying):
+            counts[rows] = 0
+        self.best[rows], self.hard_rows.hard[rows] = 0.0, False
+
+    @property
+    def _levels_decide(self) -> bool:
+        """Whether nothing but its levels decides if a proposal obeys, so that values need not be looked up."""
+        return self.question.room.prices is None and not self.question.room.conditions
 
     def next_draws(self, rows: np.ndarray) -> Int64[np.ndarray, " rows"]:
         """Return how many more each row should draw, from its own success so far."""
@@ -289,7 +319,7 @@ class Search:
         Where nothing but their levels decides, the values are left to be worked out for those that are kept.
         """
         room = self.question.room
-        if self.twin is not None and room.prices is None and not room.conditions:
+        if self.twin is not None and self._levels_decide:
             return None, obeys_rules(self.layout, self.question.levels, row, levels)
         values = decode_levels(self.layout, levels, room.values, row)
         good = obeys(self.layout, self.question, row, levels, values)
@@ -303,8 +333,7 @@ class Search:
     @property
     def _either_way(self) -> bool:
         """Whether proposals are decoded by the other values where the first break a limit."""
-        room = self.question.room
-        return self.manner.decode_again and (room.prices is not None or bool(room.conditions))
+        return self.manner.decode_again and not self._levels_decide
 
     def _enumerate(self, rows: np.ndarray) -> None:
         """Consider everything that some rows have room for, so that none of it is left to luck."""

@@ -60,9 +60,10 @@ class Given:
         """
         frame: Any = sheet.frame
         # To share the columns of a frame takes a step for each, and for few rows is most of what reading them takes.
-        plain = type(frame) is pd.DataFrame and not frame.attrs
+        plain = type(frame) is pd.DataFrame and not frame.attrs and frame.flags.allows_duplicate_labels
         if plain and len(cells) <= FEW and shape.is_told_by(cells):
-            return cls(_FromCells(shape, cells, frame.index, frame.columns))
+            # Labels cannot be changed, but what they are called can.
+            return cls(_FromCells(shape, cells, frame.index.view(), frame.columns.view()))
         return cls(features_of(sheet, shape.schema))
 
 

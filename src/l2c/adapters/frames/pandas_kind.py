@@ -204,7 +204,7 @@ def _are_alike(one: Any, other: Any) -> bool:
 
 def _listed(labels: Any) -> list[Any]:
     """Return the labels of an index; texts by way of Arrow, where a step costs less."""
-    texts = labels.array.__arrow_array__() if _is_text(labels.array) else None
+    texts = None if isinstance(labels, pd.MultiIndex) or not _is_text(labels.array) else labels.array.__arrow_array__()
     return list(labels.tolist()) if texts is None or texts.null_count else texts.to_pylist()
 
 
