@@ -142,6 +142,15 @@ def test_a_rows_answer_does_not_depend_on_the_rows_beside_it(units, block, size)
         assert (model.proba(CELLS[start : start + size]) == whole[start : start + size]).all()
 
 
+def test_a_probability_has_the_same_bits_whatever_the_number_of_rows():
+    for module in (nn.Linear(INPUTS.width, 1), network(1), network(3)):
+        model = l2c.TorchModel(module, INPUTS, classes=range(max(2, module(MATRIX[:1]).shape[1])))
+        whole = model.proba(CELLS)
+        for size in (1, 2, 3, 5, 7, 13, 101):
+            for start in range(0, 500, 50):
+                assert np.array_equal(model.proba(CELLS[start : start + size]), whole[start : start + size])
+
+
 @pytest.mark.parametrize("ends", [(0, 0), (1, 1), (5, BLOCK), (BLOCK, BLOCK + 1), (300, 300, 2000, LARGE_BLOCK)])
 @pytest.mark.parametrize("units", [32, 96])
 def test_rows_in_parts_are_answered_as_all_of_them_at_once(units, ends):

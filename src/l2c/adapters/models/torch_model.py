@@ -12,6 +12,7 @@ from jaxtyping import Float64
 
 from l2c.adapters.models.one_hot_input import OneHotInput
 from l2c.core.blackbox import checked, of_second, plain_labels
+from l2c.core.exponential import shares
 from l2c.core.layout import Layout
 from l2c.core.types import Cells, Label, Probabilities
 from l2c.errors import MissingExtraError, ModelError
@@ -83,12 +84,12 @@ class TorchModel:
 
     def _probabilities(self, answer: Float64[np.ndarray, "rows outputs"]) -> Probabilities:
         """Return the probability of each class, from the module's outputs."""
-        torch = _torch()
         if self.outputs == "logits" and answer.shape[1] > 1:
-            return np.asarray(torch.from_numpy(answer).softmax(dim=1))
+            return np.asarray(_torch().from_numpy(answer).softmax(dim=1))
         if answer.shape[1] > 1:
             return answer
-        return of_second(torch.from_numpy(answer[:, 0]).sigmoid().numpy() if self.outputs == "logits" else answer[:, 0])
+        # torch rounds the sigmoid of the last few numbers of an array otherwise than that of the others.
+        return of_second(shares(answer[:, 0]) if self.outputs == "logits" else answer[:, 0])
 
     def differentiable(self, layout: Layout) -> DifferentiableModule:
         """Return the same model for soft rows, with gradients."""
