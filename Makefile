@@ -48,7 +48,7 @@ format: $(VENV)/.dev ## put the code in shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-figures: $(VENV)/.dev ## the paper preset and the dial on four data sets, five seeds (an hour; stored ones are shown)
+figures: $(VENV)/.dev ## the paper preset and the dial on four data sets, five seeds (half an hour; stored ones are shown)
 	$(BIN)/python benchmarks/paper_preset.py
 	$(BIN)/python benchmarks/frontier.py
 
