@@ -7,6 +7,8 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import l2c
@@ -36,6 +38,19 @@ def test_the_features_alone_are_ready_for_the_model(german, model, found):
     features = found.features()
     assert features.columns.tolist() == list(german.schema.names)
     assert (model.predict(features) == found.to_frame()["prediction"]).all()
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.from_pandas, lambda rows: pa.Table.from_pandas(rows)])
+def test_a_frame_without_counterfactuals_has_the_types_of_one_with_some(explainer, german, make):
+    rows = german.test[:2].drop(columns=german.target).set_index(pd.Index(["ann", "bob"]))
+    rows = make(rows if make is pd.DataFrame else rows.reset_index(drop=True))
+    some, none = (explainer.explain(rows, 2, lock=lock) for lock in ((), german.schema.names))
+    assert (len(some), len(none)) == (4, 0)
+    some, none = some.to_frame(), none.to_frame()
+    if make is pd.DataFrame:
+        pd.testing.assert_frame_equal(none, some[:0], check_index_type=False)
+    else:
+        assert none.schema == some.schema
 
 
 def test_a_frame_that_is_written_to_is_not_the_one_that_is_given_next(explainer, german):

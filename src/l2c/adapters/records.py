@@ -64,16 +64,24 @@ def beside(
     """Return the columns that stand before and behind the features of counterfactuals."""
     before: dict[str, Any] = {"row": released.row, "rank": released.rank}
     if index is not None:
-        before["index"] = [index[row] for row in released.row.tolist()]
+        some = [index[row] for row in released.row.tolist()]
+        before["index"] = some if some else _none_of(kind, index)
     if released.measured is None:
         known = (released.predicted >= 0).all()
         labels = (kind.coded if known else _labels)(released.classes, released.predicted)
+        labels = labels if len(released.row) else _none_of(kind, released.classes)
         after: dict[str, Any] = {"prediction": labels, "probability": released.chance, "cost": released.cost}
     else:
         after = {"prediction": released.measured.after, "cost": released.cost}
     if released.share_valid is not None:
         after["share_valid"] = released.share_valid
     return before, after
+
+
+def _none_of(kind: FrameKind, values: Sequence[object]) -> Any:
+    """Return a column that holds nothing, of the type that values have: a list of nothing has none."""
+    alike = len(set(map(type, values))) == 1
+    return kind.columns(kind.frame({"": list(values)}))[0][:0] if alike else []
 
 
 def write(
