@@ -55,21 +55,37 @@ def taken(work: Callable[[], object], repeats: int = 5) -> Taken:
     return taken_in_turn((work,), repeats)[0]
 
 
-def taken_in_turn(works: Sequence[Callable[[], object]], repeats: int) -> list[Taken]:
+def taken_in_turn(
+    works: Sequence[Callable[[], object]], repeats: int, before_each: Callable[[], object] = lambda: None
+) -> list[Taken]:
     """Return how long each of several works takes once it is warm, one after the other again and again.
 
-    What slows the machine for a while then slows all of them, and their differences hold.
+    What slows the machine for a while then slows all of them, and their differences hold. What is done before each is
+    not timed.
     """
     for work in works:
         work()
     seconds: list[list[tuple[float, float]]] = [[] for _ in works]
     for _ in range(repeats):
         for work, each in zip(works, seconds, strict=True):
+            before_each()
             start, clock = time.process_time(), time.perf_counter()
             work()
             each.append((time.process_time() - start, time.perf_counter() - clock))
     cpu, wall = ([[both[which] for both in each] for each in seconds] for which in (0, 1))
     return [Taken(median(a), median(b), min(a)) for a, b in zip(cpu, wall, strict=True)]
+
+
+class Elsewhere:
+    """Memory larger than any cache of the processor: once it was written to, they hold nothing else."""
+
+    def __init__(self, megabytes: int = 128) -> None:
+        self.memory = bytearray(megabytes << 20)
+        self.line = b"\1" * (1 << 20)
+
+    def __call__(self) -> None:
+        for start in range(0, len(self.memory), len(self.line)):
+            self.memory[start : start + len(self.line)] = self.line
 
 
 def machine() -> dict[str, Any]:
