@@ -1,6 +1,7 @@
 """The dial on four data sets, five black boxes and seeds: H against plausibility, learned and not.
 
-    python benchmarks/frontier.py [--data german ...] [--seeds 5] [--places 0 0.25 0.5 0.75 1] [--out FILE]
+    python benchmarks/frontier.py [--data german ...] [--seeds 5] [--places 0 0.25 0.5 0.75 1] [--default-pools]
+                                  [--out FILE]
 
 For each data set and seed a black box is trained, then L2C with its defaults (and the median of a bin as its value),
 and the same without learning: the reference law alone, under the same pool, balance and dial. Everything is chosen on
@@ -61,7 +62,7 @@ def copies(released: Released, levels: np.ndarray) -> float:
     return float(np.mean([row.tobytes() in real for row in np.ascontiguousarray(released.levels)]))
 
 
-def run(name: str, seed: int, n: int, places: list[float]) -> list[dict[str, Any]]:
+def run(name: str, seed: int, n: int, places: list[float], pool: int | None) -> list[dict[str, Any]]:
     """Return the figures of one data set with one seed, along the dial."""
     data = l2c.datasets.load(name)
     fit, dev = data.dev_split(seed)
@@ -77,9 +78,7 @@ def run(name: str, seed: int, n: int, places: list[float]) -> list[dict[str, Any
     for kind, asked in (("learned", explainer), ("not learned", without_learning(explainer))):
         for place in places if kind == "learned" else UNLEARNED_PLACES:
             start = time.process_time()
-            found = asked.explain(
-                data.test[: TEST_ROWS.get(name)], n, seed=seed, plausibility=place, pool=POOL.get(name)
-            )
+            found = asked.explain(data.test[: TEST_ROWS.get(name)], n, seed=seed, plausibility=place, pool=pool)
             seconds = time.process_time() - start
             frame, released = found.to_frame(), found.released
             again = answers_from_scratch(model, fit, schema, frame)
@@ -136,6 +135,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--n", type=int, default=100)
     parser.add_argument("--places", type=float, nargs="+", default=[0.0, 0.25, 0.5, 0.75, 1.0])
+    parser.add_argument("--default-pools", action="store_true", help="choose from what is found by default")
     parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args()
     torch.set_num_threads(1)
@@ -144,7 +144,7 @@ def main() -> None:
     for name in asked.data:
         for seed in range(asked.seeds):
             if (name, seed, asked.n) not in done:
-                results += run(name, seed, asked.n, asked.places)
+                results += run(name, seed, asked.n, asked.places, None if asked.default_pools else POOL.get(name))
                 store(results, asked.out)
     shown = [row for row in results if row["data"] in asked.data and row["n"] == asked.n]
     console = Console(width=240)
