@@ -182,6 +182,37 @@ def test_in_the_scope_of_a_set_neither_batch_nor_order_change_what_a_row_gets():
         assert one.to_numpy().tolist() == other.to_numpy().tolist() == alone.to_numpy().tolist()
 
 
+class Contrary:
+    """A model that says of young cooks the contrary of what its twin says."""
+
+    @property
+    def classes(self):
+        return desk().blackbox.classes
+
+    def proba(self, cells):
+        told, schema = desk().blackbox.proba(cells), desk().schema
+        young_cooks = (cells[:, schema.index("age")] < 30) & (cells[:, schema.index("job")] == 2)
+        return np.where(young_cooks[:, None], told[:, ::-1], told)
+
+
+@pytest.mark.parametrize("gate", [l2c.Gate(k=3, l=2), l2c.Gate(k=3, scope="release", count="people")])
+def test_what_a_twin_is_wrong_about_keeps_the_policy_too(gate):
+    contrary, rows = replace(desk(), blackbox=Contrary()), applicants(30, seed=6)
+    found = contrary.explain(rows, 9, gate=gate, reasons=False)
+    assert "found" in {outcome.status for outcome in found.outcomes}
+    assert broken(found, gate) == []
+    without = replace(contrary, _twin=None).explain(rows, 9, gate=gate, reasons=False)
+    if gate.scope == "release":  # the rows hang on one another: all of them are searched again
+        assert found.outcomes == without.outcomes
+        assert found.to_frame().equals(without.to_frame())
+        return
+    assert found.outcomes != desk().explain(rows, 9, gate=gate, reasons=False).outcomes
+    for row in range(len(rows)):
+        alone = contrary.explain(rows[row : row + 1], 9, gate=gate, reasons=False)
+        assert alone.outcomes == found.outcomes[row : row + 1]
+        assert np.array_equal(alone.released.cells, found.released.cells[found.released.row == row])
+
+
 def test_asked_again_a_release_is_the_same():
     gate = l2c.Gate(k=3, scope="release", count="people")
     frames = [desk().explain(refused(9), 12, gate=gate, seed=5, reasons=False).to_frame() for _ in range(2)]

@@ -8,11 +8,13 @@ import tracemalloc
 from dataclasses import dataclass, replace
 from functools import cache
 
+import numpy as np
 import pytest
 
 import l2c
 from l2c import L2C
 from l2c.adapters.models import frame_model
+from l2c.app import answering
 from l2c.app.ahead import as_many_as
 from l2c.app.answered import other_than
 from l2c.app.people import People
@@ -110,8 +112,8 @@ def test_a_twin_that_is_wrong_costs_time_and_not_a_counterfactual():
 
     # Also where it is right about the rows themselves, and wrong about what they may become.
     class Agreeing(type(twin)):
-        def agrees(self, *_):
-            return True
+        def agrees(self, foreseen, _):
+            return np.ones(len(foreseen), dtype=bool)
 
     agreeing = Agreeing(**{name: getattr(twin, name) for name in type(twin).__dataclass_fields__})
     misled = replace(twisted_desk, _twin=agreeing).explain(rows, 5, reasons=False)
@@ -120,14 +122,55 @@ def test_a_twin_that_is_wrong_costs_time_and_not_a_counterfactual():
     assert [o.found for o in misled.outcomes] == [o.found for o in expected.outcomes]
 
 
+@dataclass
+class Contrary(Asked):
+    """A model that says of young cooks the contrary of what its twin says."""
+
+    def proba(self, cells: Cells) -> Probabilities:
+        told, own = super().proba(cells), seen().schema
+        young_cooks = (cells[:, own.index("age")] < 30) & (cells[:, own.index("job")] == 2)
+        return np.where(young_cooks[:, None], told[:, ::-1], told)
+
+
+def set_of(found: l2c.Explanations, row: int) -> tuple[bytes, bytes]:
+    """Return the values of a row's counterfactuals, and their probabilities, in order."""
+    released = found.released
+    here = released.row == row
+    return released.cells[here].tobytes(), released.chance[here].tobytes()
+
+
+@pytest.mark.parametrize("more", [{}, {"max_changes": 2}, {"select": "first", "plausibility": 0.0}, {"n": 40}])
+def test_a_twin_that_is_wrong_about_some_rows_changes_no_answer_of_the_others(more):
+    rows, request = applicants(40, seed=6), {"n": 8, "reasons": False} | more
+    contrary, wary = (replace(seen(), blackbox=Contrary(seen().blackbox)) for _ in range(2))
+    together, by_twin = contrary.explain(rows, **request), seen().explain(rows, **request)
+    questions = contrary.blackbox.rows
+    without = replace(wary, _twin=None).explain(rows, **request)
+    for row in range(len(rows)):
+        alone = contrary.explain(rows[row : row + 1], **request)
+        assert alone.outcomes == together.outcomes[row : row + 1]
+        assert set_of(alone, 0) == set_of(together, row)
+    searched_again = [set_of(together, row) != set_of(by_twin, row) for row in range(len(rows))]
+    assert 0 < sum(searched_again) < len(rows)
+    assert all(set_of(together, row) == set_of(without, row) for row in np.flatnonzero(searched_again))
+    assert questions < wary.blackbox.rows
+
+
+def test_searching_again_what_a_twin_was_wrong_about_takes_no_time_of_its_own(monkeypatch):
+    clocks = []
+    monkeypatch.setattr(answering, "_clock", lambda seconds: clocks.append(seconds) or (lambda: False))
+    replace(seen(), blackbox=Contrary(seen().blackbox)).explain(applicants(40, seed=6), 8, seconds=60.0, reasons=False)
+    assert clocks == [60.0]
+
+
 def gloomy(explainer: l2c.Explainer) -> l2c.Explainer:
     """Return an explainer whose twin is taken for right about the rows, and rules out all that they may become."""
     twin = explainer._twin
     assert isinstance(twin, LayerTwin)
 
     class Gloomy(LayerTwin):
-        def agrees(self, *_):
-            return True
+        def agrees(self, foreseen, _):
+            return np.ones(len(foreseen), dtype=bool)
 
     told = {name: getattr(twin, name) for name in LayerTwin.__dataclass_fields__}
     return replace(explainer, _twin=Gloomy(**told | {"bias": twin.bias - [0, 100]}))

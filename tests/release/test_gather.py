@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from l2c.core.explanation import Outcome, Released
-from l2c.release.gather import with_unreadable
+from l2c.core.explanation import Measured, Outcome, Released
+from l2c.release.gather import with_answers_of, with_unreadable
 from tables import random_question, small_layout
 
 
@@ -65,3 +67,44 @@ def test_if_every_row_can_be_read_nothing_changes():
     whole = with_unreadable(released, np.array([0, 1]), {}, rows=2)
     assert whole.outcomes == released.outcomes
     assert (whole.row == released.row).all()
+
+
+def test_some_rows_get_the_answers_of_another_release_and_the_others_keep_theirs():
+    one, other = a_release(4), a_release(4)
+    which = np.array([True, False, False, True])
+    numbers = Measured(np.arange(4.0), np.arange(8.0))
+    one = replace(one, measured=numbers, share_valid=np.full(8, 0.5), coarse=np.zeros(4, dtype=np.int64))
+    # The other has three for its last row, none for its first, and says something else of everything.
+    row = np.array([1, 1, 2, 2, 3, 3, 3])
+    other = replace(
+        other,
+        current=1 - other.current,
+        desired=1 - other.desired,
+        goal=replace(other.goal, accepted=~other.goal.accepted, low=other.goal.low / 2, high=other.goal.high / 2),
+        outcomes=tuple(Outcome("partial", f"row {place}") for place in range(4)),
+        row=row,
+        rank=np.array([1, 2, 1, 2, 1, 2, 3]),
+        levels=other.levels[row] + 10,
+        cells=other.cells[row] + 10,
+        chance=row / 10,
+        predicted=np.zeros(7, dtype=np.int64),
+        valid=np.zeros(7, dtype=bool),
+        measured=Measured(np.arange(4.0), -np.arange(7.0)),
+        share_valid=np.full(7, 0.25),
+        coarse=np.arange(4),
+    )
+    both = with_answers_of(one, other, which)
+    assert [outcome.status for outcome in both.outcomes] == ["partial", "found", "found", "partial"]
+    assert both.row.tolist() == [1, 1, 2, 2, 3, 3, 3]
+    assert both.rank.tolist() == [1, 2, 1, 2, 1, 2, 3]
+    assert both.coarse.tolist() == [0, 0, 0, 3]
+    for name in ("levels", "cells", "chance", "predicted", "valid", "share_valid"):
+        assert np.array_equal(getattr(both, name)[:4], getattr(one, name)[2:6], equal_nan=name == "cells")
+        assert np.array_equal(getattr(both, name)[4:], getattr(other, name)[4:], equal_nan=name == "cells")
+    assert both.measured.after.tolist() == [2, 3, 4, 5, -4, -5, -6]
+    for name in ("current", "desired"):
+        assert (getattr(both, name) == np.where(which, getattr(other, name), getattr(one, name))).all()
+    for name in ("accepted", "low", "high"):
+        mine, theirs = getattr(one.goal, name), getattr(other.goal, name)
+        assert (getattr(both.goal, name)[which] == theirs[which]).all()
+        assert (getattr(both.goal, name)[~which] == mine[~which]).all()

@@ -38,7 +38,7 @@ from l2c.errors import InputError
 from l2c.release.boxes import share_valid
 from l2c.release.budget import Budget, Clock
 from l2c.release.explain import Pools, Sets
-from l2c.release.gather import with_unreadable
+from l2c.release.gather import with_answers_of, with_unreadable
 from l2c.release.policy import Policy
 from l2c.release.ranking import only
 from l2c.release.reasons import EXPLORED, LACKING, Plea, Stack, explained, pleas_of
@@ -50,11 +50,16 @@ REASON_TRIES = 3000
 """Proposals for a row under a limit that is relaxed to see whether it helps."""
 
 
-class Foreseen(NamedTuple):
-    """What a twin of the model says of the rows, and what they should then reach."""
+class Told(NamedTuple):
+    """What is known of the rows before the search: by a twin of the model (`foreseen`), or by the model itself.
+
+    And what they should then reach, and which of them the twin is known to be wrong about.
+    """
 
     proba: Probabilities
     goal: Goal
+    foreseen: bool
+    wrong: Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,39 +104,58 @@ class Answerer:
         progress: Progress | None = None,
     ) -> Explanations:
         """Return what is found for people, and what the model does not take back in the end."""
-        asked = (people, request, policy, dict(notes or {}), progress)
-        found, misled = self._found(*asked)
-        if misled:
-            # What a twin of the model foresaw the model itself denies: it is asked about every proposal.
-            found, _ = replace(self, twin=None)._found(*asked)
-        return found
+        asked = (request, policy, dict(notes or {}), progress, _clock(request.seconds))
+        found, misled = self._found(people, *asked)
+        if not misled.any():
+            return found
+        # What a twin of the model foresaw of these rows the model itself denies: it is asked about every proposal.
+        plain = replace(self, twin=None)
+        if policy is not None and policy.scope == "release":
+            return plain._found(people, *asked)[0]
+        again, _ = plain._found(people.only(misled), *asked)
+        return replace(found, released=with_answers_of(found.released, again.released, misled), _built=None)
 
     def _found(
-        self, people: People, request: Request, policy: Policy | None, notes: dict[str, Any], progress: Progress | None
-    ) -> tuple[Explanations, bool]:
-        """Return the same, and whether a twin of the model misled."""
-        foreseen = self._foreseen(people, request)
-        released = self._whole(people, request, policy, progress, foreseen)
-        told = (released, people.given, people.index, self.bundle.mark, notes, self.aimed, people.shape)
-        return self._confirmed(Explanations(*told), people, policy, foreseen)
+        self,
+        people: People,
+        request: Request,
+        policy: Policy | None,
+        notes: dict[str, Any],
+        progress: Progress | None,
+        clock: Clock,
+    ) -> tuple[Explanations, Mask]:
+        """Return the same, and which of the rows a twin of the model misled."""
+        told = self._told(people, request)
+        released = self._whole(people, request, policy, progress, clock, told)
+        made = (released, people.given, people.index, self.bundle.mark, notes, self.aimed, people.shape)
+        return self._confirmed(Explanations(*made), people, policy, told)
 
-    def _foreseen(self, people: People, request: Request) -> Foreseen | None:
-        """Return what a twin of the model says of the rows, if nothing hangs on its last digits; None to ask the model.
+    def _told(self, people: People, request: Request) -> Told | None:
+        """Return what a twin of the model says of the rows, or the model where something hangs on the last digits.
 
-        The model itself is then asked about them in the end, together with what is released.
+        Of what the twin says the model itself is asked in the end, together with what is released. None without a twin.
         """
-        if self.twin is None or isinstance(self.blackbox, RangeModel):
+        if self.twin is None:
             return None
-        proba = self.twin.of_cells(people.read_cells)
-        goal, close = request.goal(proba, people.readable, threshold_of(self.blackbox)), self.twin.close
-        if goal.ranged:
-            return None
-        two = proba.shape[1] == 2
+        cells, readable, threshold = people.read_cells, people.readable, threshold_of(self.blackbox)
+        proba = self.twin.of_cells(cells)
+        if not isinstance(self.blackbox, RangeModel):
+            goal = request.goal(proba, readable, threshold)
+            if not goal.ranged and self._is_clear(proba, goal):
+                return Told(proba, goal, foreseen=True, wrong=np.zeros(len(cells), dtype=bool))
+        own = answers(self.blackbox, cells)
+        wrong = ~self.twin.agrees(proba, own)
+        return Told(own, request.goal(own, readable, threshold), foreseen=False, wrong=wrong)
+
+    def _is_clear(self, proba: Probabilities, goal: Goal) -> bool:
+        """Return whether what a twin says of the rows decides, for each of them, as the model itself would."""
+        assert self.twin is not None
+        close, two = self.twin.close, proba.shape[1] == 2
         apart = np.abs(proba[:, 1] - proba[:, 0]) if two else np.diff(np.sort(proba, axis=1), axis=1).min(axis=1)
         decided = goal.clear(proba, close)
         if goal.margin:
             decided &= replace(goal, margin=0.0).clear(proba, close)
-        return Foreseen(proba, goal) if ((apart >= close) & decided).all() else None
+        return bool(((apart >= close) & decided).all())
 
     def _whole(
         self,
@@ -139,35 +163,40 @@ class Answerer:
         request: Request,
         policy: Policy | None,
         progress: Progress | None,
-        foreseen: Foreseen | None,
+        clock: Clock,
+        told: Told | None,
     ) -> Released:
         """Return the release over all rows, also those that could not be read, before it is judged again."""
         readable = people.readable
-        released = self._released(people.read_cells, readable, request, policy, progress, foreseen)
+        released = self._released(people.read_cells, readable, request, policy, progress, clock, told)
         if request.privacy.intervals:
             conditions = request.conditions(self.schema, readable)
             released = replace(released, share_valid=share_valid(released, (self.aimed, *self.also), conditions))
         return with_unreadable(released, readable, people.sentences, len(people.cells))
 
     def _confirmed(
-        self, found: Explanations, people: People, policy: Policy | None, foreseen: Foreseen | None
-    ) -> tuple[Explanations, bool]:
+        self, found: Explanations, people: People, policy: Policy | None, told: Told | None
+    ) -> tuple[Explanations, Mask]:
         """Return what the model, asked about the very frame that is released, does not take back.
 
-        And whether a twin of the model foresaw something else than the model says. What the model itself judged already
-        on such a frame is not asked again.
+        And of which rows a twin of the model foresaw something else than the model says. What the model itself judged
+        already on such a frame is not asked again.
         """
-        judges, readable = Judges(self.blackbox, self.also), people.readable
-        rows, cells = readable if foreseen is not None else readable[:0], people.read_cells
+        judges, readable, misled = Judges(self.blackbox, self.also), people.readable, np.zeros_like(people.bad_rows)
+        rows, cells = readable if told is not None and told.foreseen else readable[:0], people.read_cells
         known = self.twin is None and judges.were_shown(people.given, people.shape, found.mark.shape, cells)
+        if told is not None:
+            misled[readable] = told.wrong
         if not len(rows) and (known or not len(found)):
-            return found, False
+            return found, misled
         shown = Shown(people.given, people.shape, found.released, rows)
         released, proba = judges.confirmed(found.released, shown, found.mark.shape)
-        taken_back = len(released.row) < len(found)
-        misled = self.twin is not None and (
-            taken_back or not (foreseen is None or self.twin.agrees(foreseen.proba, proba))
-        )
+        if self.twin is not None and told is not None:
+            if told.foreseen:
+                misled[readable] = ~self.twin.agrees(told.proba, proba)
+            if len(released.row) < len(found):
+                had, has = (np.bincount(row, minlength=len(misled)) for row in (found.released.row, released.row))
+                misled |= has < had
         built = (found.released, shown, len(rows)) if shown.are_built else None
         released = released if policy is None else gated(policy, released)
         return replace(found, released=released, _built=built), misled
@@ -191,9 +220,9 @@ class Answerer:
         request: Request,
         policy: Policy | None,
         progress: Progress | None,
-        foreseen: Foreseen | None = None,
+        clock: Clock,
+        told: Told | None,
     ) -> Released:
-        clock = _clock(request.seconds)
         # As many at first as it takes by what was seen when fitting: each further round is a call of the model.
         acceptance = acceptance_at(request.plausibility, self.bundle.notes["acceptance"])
         budget = Budget(request.tries, request.patience, clock, acceptance)
@@ -201,13 +230,8 @@ class Answerer:
         if ahead is not None:
             proba, question, goal = ahead.proba, ahead.question, ahead.question.goal
         else:
-            if foreseen is not None:
-                proba, goal = foreseen
-            else:
-                proba = answers(self.blackbox, cells)
-                if self.twin is not None and not self.twin.agrees(self.twin.of_cells(cells), proba):
-                    return replace(self, twin=None)._released(cells, readable, request, policy, progress)
-                goal = request.goal(proba, readable, threshold_of(self.blackbox))
+            proba = answers(self.blackbox, cells) if told is None else told.proba
+            goal = request.goal(proba, readable, threshold_of(self.blackbox)) if told is None else told.goal
             question = self.question(cells, proba, goal, self.schema, request.limits(readable))
         # A solver settles some rows of a batch, and an interval release may not depend on the batch.
         sight = None if request.privacy.intervals else lambda: self._view(cells)

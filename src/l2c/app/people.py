@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -51,6 +51,10 @@ class People:
     def read_cells(self) -> Cells:
         """The rows that could be read."""
         return self.cells[self.readable] if self.bad_rows.any() else self.cells
+
+    def only(self, some: Mask) -> People:
+        """Return some of the rows in their places, the others as if they could not be read."""
+        return replace(self, bad_rows=self.bad_rows | ~some)
 
     @classmethod
     def read(cls, frame: Any, schema: Schema, expected: FrameShape | None = None) -> People:

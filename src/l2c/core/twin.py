@@ -20,7 +20,7 @@ from l2c.core.compiled import Compiled, compiles
 from l2c.core.exponential import shares
 from l2c.core.flat import spread
 from l2c.core.layout import Layout
-from l2c.core.types import Cells, Levels, Probabilities
+from l2c.core.types import Cells, Levels, Mask, Probabilities
 
 Hidden = Any
 """Rows × units, in the precision of the model: float32 or float64."""
@@ -48,9 +48,9 @@ class Twin(ABC):
     def of_cells(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for whole rows."""
 
-    def agrees(self, foreseen: Probabilities, proba: Probabilities) -> bool:
-        """Return whether the model's own answers for some rows are what the twin foresaw, but for rounding."""
-        return float(np.abs(foreseen - proba).max(initial=0.0)) <= self.close / 10
+    def agrees(self, foreseen: Probabilities, proba: Probabilities) -> Mask:
+        """Return for which rows the model's own answers are what the twin foresaw, but for rounding."""
+        return np.asarray(np.abs(foreseen - proba).max(axis=1, initial=0.0) <= self.close / 10)
 
     def off(self, cells: Cells, proba: Probabilities) -> float:
         """Return how far the twin's answers for some rows are from the model's own, at the most."""
