@@ -70,8 +70,9 @@ def test_networks(seed, widths, rows):
 
 @given(layouts(), SEEDS)
 def test_places_of_levels(layout, seed):
-    cells = random_cells(layout, 6, np.random.default_rng(seed))
-    assert_one(every_way(making, lambda: making.level_places(layout.schema, cells)))
+    rng = np.random.default_rng(seed)
+    cells, features = random_cells(layout, 6, rng), np.flatnonzero(rng.random(len(layout.axes)) < 0.7)
+    assert_one(every_way(making, lambda: making.level_places(layout.schema, cells, features)))
 
 
 @given(layouts(hows=HOWS), SEEDS)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Int32
 
 from l2c.adapters.frames.stored import Dtype, Numbers, Part, Positions
 from l2c.core.types import Label
@@ -43,7 +43,7 @@ class Columnwise(ABC):
     def joined(self, columns: Sequence[Any]) -> Any:
         return columns
 
-    def gather_joined(self, joined: Any, index: Int64[np.ndarray, "columns rows"]) -> list[Any]:
+    def gather_joined(self, joined: Any, index: Int32[np.ndarray, "columns rows"]) -> list[Any]:
         return [self.gather(column, None, places) for column, places in zip(joined, index, strict=True)]
 
     def behind(self, column: Any, first: int) -> Any:

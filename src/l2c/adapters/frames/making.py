@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from jaxtyping import Bool, Float64, Int64
+from jaxtyping import Bool, Float64, Int32, Int64
 
 from l2c.adapters.frames.stored import Dtype, FrameKind, Numbers, is_text
 from l2c.core.compiled import Compiled, compiles
@@ -24,6 +24,9 @@ _Placed = tuple[str, Dtype, int]
 
 EXACT = 2.0**53
 """Up to here every whole number is a float of its own."""
+
+NEAR = 256
+"""Rows that stay in the processor's nearer memory while their features are gone through."""
 
 
 def make(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> Any:
@@ -108,34 +111,42 @@ class Making:
         for name, dtype, place in (*alone, *self.one_by_one):
             found[name] = make(self.kind, dtype, schema.features[place], cells[:, place])
         if self.levelled:
-            places = level_places(schema, cells)[self.features]
-            gathered = self.kind.gather_joined(self.levels, places)
+            gathered = self.kind.gather_joined(self.levels, level_places(schema, cells, self.features))
             found |= {name: column for (name, _, _), column in zip(self.levelled, gathered, strict=True)}
         return found
 
 
 def are_exact(cells: Cells) -> bool:
     """Return whether none is missing, or a whole number so large that it may not be what its cell says."""
-    return bool((np.abs(cells) <= EXACT).all())
+    return not cells.size or bool(cells.min() >= -EXACT and cells.max() <= EXACT)
 
 
-def level_places(schema: Schema, cells: Cells) -> Int64[np.ndarray, "features rows"]:
-    """Return where each cell is found in the column of all levels of its feature; of a number, behind them."""
+def level_places(schema: Schema, cells: Cells, features: Int64[np.ndarray, " some"]) -> Int32[np.ndarray, "some rows"]:
+    """Return where each cell of some features is found in the column of all levels of its feature; of a number, behind.
+
+    They are 32-bit numbers: of many rows, to get the memory for wider ones takes longer than all else.
+    """
+    numeric, counts = schema.numeric[features], schema.level_counts[features]
     if compiles():
-        return _placed(cells, schema.numeric, schema.level_counts)
-    behind = schema.numeric | np.isnan(cells)
-    return np.ascontiguousarray(np.where(behind, schema.level_counts, cells).astype(np.int64).T)
+        return _placed(cells, features, numeric, counts)
+    told = cells[:, features]
+    return np.ascontiguousarray(np.where(numeric | np.isnan(told), counts, told).astype(np.int32).T)
 
 
 @Compiled
 def _placed(
-    cells: Cells, numeric: Bool[np.ndarray, " features"], counts: Int64[np.ndarray, " features"]
-) -> Int64[np.ndarray, "features rows"]:
-    places = np.empty((cells.shape[1], len(cells)), np.int64)
-    for i in range(cells.shape[1]):
-        for row in range(len(cells)):
-            value = cells[row, i]
-            places[i, row] = counts[i] if numeric[i] or np.isnan(value) else np.int64(value)
+    cells: Cells,
+    features: Int64[np.ndarray, " some"],
+    numeric: Bool[np.ndarray, " some"],
+    counts: Int64[np.ndarray, " some"],
+) -> Int32[np.ndarray, "some rows"]:
+    places = np.empty((len(features), len(cells)), np.int32)
+    # A few rows at a time, so that their cells are fetched once and not for each feature.
+    for begin in range(0, len(cells), NEAR):
+        for n in range(len(features)):
+            for row in range(begin, min(begin + NEAR, len(cells))):
+                value = cells[row, features[n]]
+                places[n, row] = counts[n] if numeric[n] or np.isnan(value) else np.int64(value)
     return places
 
 

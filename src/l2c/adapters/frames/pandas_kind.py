@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from jaxtyping import Int64
+from jaxtyping import Int32, Int64
 
 from l2c.adapters.frames.stored import (
     Dtype,
@@ -135,7 +135,7 @@ class PandasKind:
         starts = np.cumsum([0, *map(len, arrays)], dtype=np.int64)[:-1]
         return _Joined(tuple(columns), texts, pa.concat_arrays(arrays) if arrays else None, starts[:, None])
 
-    def gather_joined(self, joined: _Joined, index: Int64[np.ndarray, "columns rows"]) -> list[Any]:
+    def gather_joined(self, joined: _Joined, index: Int32[np.ndarray, "columns rows"]) -> list[Any]:
         columns, rows = joined.columns, index.shape[1]
         if not joined.texts or rows > FEW:
             return [self.gather(column, None, places) for column, places in zip(columns, index, strict=True)]

@@ -61,7 +61,7 @@ def rebuilt_columns(given: Given, shape: FrameShape, rows: Positions, cells: Cel
         The cells of the rows that they started from.
     """
     schema, told = shape.schema, shape.told_by_cells
-    if (np.abs(cells) > EXACT).any():
+    if not are_exact(cells) and (np.abs(cells) > EXACT).any():
         told = replace(told, columns=tuple(one for one in told.columns if not schema[one[0]].numeric))
     found = told.making.columns(cells)
     if told is not shape:
@@ -76,7 +76,7 @@ def _gathered(
     """Return the columns that were not found otherwise: the caller's own values but where they changed."""
     kind, schema, types = shape.library, shape.schema, dict(shape.columns)
     # Behind a column stand all levels of its feature, and a missing value.
-    index = np.where(changed.T, len(frame) + level_places(schema, cells), rows)
+    index = np.where(changed.T, len(frame) + level_places(schema, cells, np.arange(cells.shape[1])), rows)
     parts: dict[str, Part] = {}
     for name, column in zip(kind.names(frame), kind.columns(frame), strict=True):
         if name in found:

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float64, Int64
+from jaxtyping import Float64, Int32, Int64
 
 from l2c.core.types import Label
 
-Positions = Int64[np.ndarray, " rows"]
+Positions = Int64[np.ndarray, " rows"] | Int32[np.ndarray, " rows"]
 Numbers = Float64[np.ndarray, " rows"]
 
 Part = tuple[Any, Any, Positions]
@@ -120,7 +120,7 @@ class FrameKind(Protocol):
         """Return columns in a form from which values of all of them are gathered at once."""
         ...
 
-    def gather_joined(self, joined: Any, index: Int64[np.ndarray, "columns rows"]) -> list[Any]:
+    def gather_joined(self, joined: Any, index: Int32[np.ndarray, "columns rows"]) -> list[Any]:
         """Return the values at some places of each column, for `frame`; there are as many of each."""
         ...
 
