@@ -97,7 +97,8 @@ class Explainer:
 
         Every counterfactual is valid: the original model, asked on a frame like the one given here, puts it in
         the desired class. Within a row's set all differ. The same seed gives a row the same answer whatever the
-        batch and its order; a time budget is the one thing that can cut it short elsewhere.
+        batch and its order; a time budget can cut it short elsewhere, and of hundreds of rows for which nothing is
+        found a solver, where there is one, settles the first 200 alone.
 
         Parameters
         ----------
