@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -13,6 +13,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
 from l2c import L2C, Explainer, Feature, Limits, Schema
+from l2c.core.tree_twin import TreeTwin
+from l2c.core.twin import LayerTwin
+from l2c.core.types import Cells, Label, Probabilities
 
 SCHEMA = Schema(
     (
@@ -103,6 +106,49 @@ def standing(explainer: Explainer, limits: Limits) -> Explainer:
     layout = replace(explainer.layout, schema=replace(explainer.schema, limits=limits))
     counterer = replace(explainer.bundle.counterer, layout=layout)
     return replace(explainer, bundle=replace(explainer.bundle, counterer=counterer))
+
+
+# Models that are seen into, and twins of theirs that are wrong
+
+
+@cache
+def seen(*, trees: bool = False) -> Explainer:
+    """Return an explainer of a model that can be seen into, with sets chosen from a pool; all changes cost the same."""
+    plain = {"cost": 1.0, "cost_up": 0.0, "cost_down": 0.0, "level_costs": ()}
+    features = tuple(replace(feature, **plain) for feature in desk().schema.features)
+    model = boosted(applicants(300)) if trees else granted
+    found = L2C(epochs=2, hidden=8, beta=0.2, model_rows=2000).fit(applicants(), model, Schema(features))
+    assert isinstance(found._twin, TreeTwin if trees else LayerTwin)
+    return found
+
+
+@dataclass
+class Contrary:
+    """The model of an explainer, but of young cooks it says the contrary of what its twin says."""
+
+    explainer: Explainer
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        return self.explainer.blackbox.classes
+
+    def proba(self, cells: Cells) -> Probabilities:
+        told, own = self.explainer.blackbox.proba(cells), self.explainer.schema
+        young_cooks = (cells[:, own.index("age")] < 30) & (cells[:, own.index("job")] == 2)
+        return np.where(young_cooks[:, None], told[:, ::-1], told)
+
+
+def gloomy(explainer: Explainer) -> Explainer:
+    """Return an explainer whose twin is taken for right about the rows, and rules out all that they may become."""
+    twin = explainer._twin
+    assert isinstance(twin, LayerTwin)
+
+    class Gloomy(LayerTwin):
+        def agrees(self, foreseen, _):
+            return np.ones(len(foreseen), dtype=bool)
+
+    told = {name: getattr(twin, name) for name in LayerTwin.__dataclass_fields__}
+    return replace(explainer, _twin=Gloomy(**told | {"bias": twin.bias - [0, 100]}))
 
 
 # A wide table, with far more combinations than can be tried one and all

@@ -1,11 +1,12 @@
 """All of Adult's test rows, a hundred counterfactuals each, in one call, frames in and out; the paper's time beside.
 
-Each request is a process of its own, so that its memory is known.
+Each request is a process of its own, so that its memory is known: in one thread, and in as many as there are cores.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from typing import Any
@@ -25,12 +26,18 @@ N, WARM_ROWS = 100, 50
 def run(asked: Asked) -> list[dict[str, Any]]:
     """Return the figures of each request, of all rows or of the first ones."""
     case("adult", "paper")  # learned here, so that the processes need not
-    return [apart(__file__, {"select": select, "dial": dial, "rows": asked.rows}) for select, dial in REQUESTS]
+    cores = dict.fromkeys((1, os.cpu_count() or 1))
+    return [
+        apart(__file__, {"select": select, "dial": dial, "threads": threads, "rows": asked.rows})
+        for threads in cores
+        for select, dial in REQUESTS
+    ]
 
 
-def measured(select: str, dial: float, rows: int | None) -> dict[str, Any]:
+def measured(select: str, dial: float, threads: int, rows: int | None) -> dict[str, Any]:
     """Return the figures of one request in this process."""
-    torch.set_num_threads(1)
+    os.environ["L2C_THREADS"] = str(threads)
+    torch.set_num_threads(threads)
     known = case("adult", "paper")
     people = known.rows[:rows]
     ask = {"select": select, "plausibility": dial, "reasons": False}
@@ -41,8 +48,8 @@ def measured(select: str, dial: float, rows: int | None) -> dict[str, Any]:
     found.to_frame()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     return {
-        "part": "adult", "select": select, "dial": dial, "rows": len(people), "n": N, "found": len(found),
-        "wall_s": wall, "cpu_s": cpu, "a_second": len(found) / wall, "a_cpu_second": len(found) / cpu,
+        "part": "adult", "select": select, "dial": dial, "threads": threads, "rows": len(people), "n": N,
+        "found": len(found), "wall_s": wall, "cpu_s": cpu, "a_second": len(found) / wall, "a_cpu_second": len(found) / cpu,
         "cpu_ms_an_input": 1e3 * cpu / len(people), "tries": found.released.tries / len(found),
         "before_mb": before, "peak_mb": memory_mb()[1], "paper_s": PAPER_SECONDS,
     }  # fmt: skip
@@ -51,6 +58,7 @@ def measured(select: str, dial: float, rows: int | None) -> dict[str, Any]:
 COLUMNS = {
     "select": lambda row: row["select"],
     "dial": lambda row: f"{row['dial']:g}",
+    "threads": lambda row: f"{row['threads']}",
     "inputs": lambda row: f"{row['rows']:,}",
     "counterfactuals": lambda row: f"{row['found']:,}",
     "wall s": lambda row: f"{row['wall_s']:.1f}",

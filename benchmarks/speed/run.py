@@ -4,7 +4,7 @@
     python benchmarks/speed/run.py --markdown [--part ...]     the tables of what was stored, and nothing run
     python benchmarks/speed/run.py --fill benchmarks/README.md docs/speed.md     the same, in their places there
 
-Each part prints a table. Everything runs in one thread; times are medians after a warm-up, in CPU seconds unless a
+Each part prints a table. Everything runs in one thread, and times are medians after a warm-up, in CPU seconds, unless a
 column says otherwise. Explainers that were fitted once are kept in benchmarks/speed/cache, until the code that learns
 changes.
 """
@@ -98,7 +98,9 @@ def told_of(machine: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items() if version)
     busy = f"{100 * machine['used_by_others']:.0f} % of which other work used at the start"
     busy = "otherwise idle" if machine["otherwise_idle"] else busy
-    return f"One thread of {machine['cores']} cores, {busy}; Python {machine['python']}, {versions}."
+    return (
+        f"{machine['cores']} cores, one thread unless told otherwise, {busy}; Python {machine['python']}, {versions}."
+    )
 
 
 def known(path: Path) -> dict[str, Any]:

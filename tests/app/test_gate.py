@@ -17,7 +17,7 @@ from l2c.app.requests import gate_problems
 from l2c.errors import InputError
 from l2c.release import gated
 from l2c.release.ranking import only
-from loans import SCHEMA, applicants, granted, refused
+from loans import SCHEMA, Contrary, applicants, granted, refused
 
 ROLES = {"age": "quasi", "job": "quasi", "owner": "quasi", "savings": "sensitive", "hours": "sensitive"}
 
@@ -182,22 +182,9 @@ def test_in_the_scope_of_a_set_neither_batch_nor_order_change_what_a_row_gets():
         assert one.to_numpy().tolist() == other.to_numpy().tolist() == alone.to_numpy().tolist()
 
 
-class Contrary:
-    """A model that says of young cooks the contrary of what its twin says."""
-
-    @property
-    def classes(self):
-        return desk().blackbox.classes
-
-    def proba(self, cells):
-        told, schema = desk().blackbox.proba(cells), desk().schema
-        young_cooks = (cells[:, schema.index("age")] < 30) & (cells[:, schema.index("job")] == 2)
-        return np.where(young_cooks[:, None], told[:, ::-1], told)
-
-
 @pytest.mark.parametrize("gate", [l2c.Gate(k=3, l=2), l2c.Gate(k=3, scope="release", count="people")])
 def test_what_a_twin_is_wrong_about_keeps_the_policy_too(gate):
-    contrary, rows = replace(desk(), blackbox=Contrary()), applicants(30, seed=6)
+    contrary, rows = replace(desk(), blackbox=Contrary(desk())), applicants(30, seed=6)
     found = contrary.explain(rows, 9, gate=gate, reasons=False)
     assert "found" in {outcome.status for outcome in found.outcomes}
     assert broken(found, gate) == []

@@ -6,13 +6,11 @@ import math
 import sys
 import tracemalloc
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 import pytest
 
 import l2c
-from l2c import L2C
 from l2c.adapters.models import frame_model
 from l2c.app import answering
 from l2c.app.ahead import as_many_as
@@ -21,14 +19,24 @@ from l2c.app.people import People
 from l2c.app.pooling import acceptance_at, pools_from
 from l2c.core.blackbox import BlackBox
 from l2c.core.method import Question
-from l2c.core.tree_twin import TreeTwin
-from l2c.core.twin import LayerTwin
 from l2c.core.types import Cells, Probabilities
 from l2c.release import jury, search, sift
 from l2c.release.budget import Budget
 from l2c.release.search import FEW
 from l2c.release.select import Selection
-from loans import WIDE, applicants, boosted, desk, granted, refused, twisted, wide_desk, wide_rows, worst
+from loans import (
+    WIDE,
+    Contrary,
+    applicants,
+    desk,
+    gloomy,
+    refused,
+    seen,
+    twisted,
+    wide_desk,
+    wide_rows,
+    worst,
+)
 
 
 @dataclass
@@ -51,17 +59,6 @@ class Asked:
 def asked(explainer: l2c.Explainer, rows, **request) -> tuple[Asked, l2c.Explanations]:
     counting = Asked(explainer.blackbox)
     return counting, replace(explainer, blackbox=counting).explain(rows, reasons=False, **request)
-
-
-@cache
-def seen(*, trees: bool = False) -> l2c.Explainer:
-    """Return an explainer of a model that can be seen into, with sets chosen from a pool; all changes cost the same."""
-    plain = {"cost": 1.0, "cost_up": 0.0, "cost_down": 0.0, "level_costs": ()}
-    features = tuple(replace(feature, **plain) for feature in desk().schema.features)
-    model = boosted(applicants(300)) if trees else granted
-    found = L2C(epochs=2, hidden=8, beta=0.2, model_rows=2000).fit(applicants(), model, l2c.Schema(features))
-    assert isinstance(found._twin, TreeTwin if trees else LayerTwin)
-    return found
 
 
 @pytest.mark.parametrize("trees", [False, True])
@@ -122,16 +119,6 @@ def test_a_twin_that_is_wrong_costs_time_and_not_a_counterfactual():
     assert [o.found for o in misled.outcomes] == [o.found for o in expected.outcomes]
 
 
-@dataclass
-class Contrary(Asked):
-    """A model that says of young cooks the contrary of what its twin says."""
-
-    def proba(self, cells: Cells) -> Probabilities:
-        told, own = super().proba(cells), seen().schema
-        young_cooks = (cells[:, own.index("age")] < 30) & (cells[:, own.index("job")] == 2)
-        return np.where(young_cooks[:, None], told[:, ::-1], told)
-
-
 def set_of(found: l2c.Explanations, row: int) -> tuple[bytes, bytes]:
     """Return the values of a row's counterfactuals, and their probabilities, in order."""
     released = found.released
@@ -142,7 +129,7 @@ def set_of(found: l2c.Explanations, row: int) -> tuple[bytes, bytes]:
 @pytest.mark.parametrize("more", [{}, {"max_changes": 2}, {"select": "first", "plausibility": 0.0}, {"n": 40}])
 def test_a_twin_that_is_wrong_about_some_rows_changes_no_answer_of_the_others(more):
     rows, request = applicants(40, seed=6), {"n": 8, "reasons": False} | more
-    contrary, wary = (replace(seen(), blackbox=Contrary(seen().blackbox)) for _ in range(2))
+    contrary, wary = (replace(seen(), blackbox=Asked(Contrary(seen()))) for _ in range(2))
     together, by_twin = contrary.explain(rows, **request), seen().explain(rows, **request)
     questions = contrary.blackbox.rows
     without = replace(wary, _twin=None).explain(rows, **request)
@@ -159,21 +146,8 @@ def test_a_twin_that_is_wrong_about_some_rows_changes_no_answer_of_the_others(mo
 def test_searching_again_what_a_twin_was_wrong_about_takes_no_time_of_its_own(monkeypatch):
     clocks = []
     monkeypatch.setattr(answering, "_clock", lambda seconds: clocks.append(seconds) or (lambda: False))
-    replace(seen(), blackbox=Contrary(seen().blackbox)).explain(applicants(40, seed=6), 8, seconds=60.0, reasons=False)
+    replace(seen(), blackbox=Contrary(seen())).explain(applicants(40, seed=6), 8, seconds=60.0, reasons=False)
     assert clocks == [60.0]
-
-
-def gloomy(explainer: l2c.Explainer) -> l2c.Explainer:
-    """Return an explainer whose twin is taken for right about the rows, and rules out all that they may become."""
-    twin = explainer._twin
-    assert isinstance(twin, LayerTwin)
-
-    class Gloomy(LayerTwin):
-        def agrees(self, foreseen, _):
-            return np.ones(len(foreseen), dtype=bool)
-
-    told = {name: getattr(twin, name) for name in LayerTwin.__dataclass_fields__}
-    return replace(explainer, _twin=Gloomy(**told | {"bias": twin.bias - [0, 100]}))
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -1,8 +1,8 @@
 """Inner loops that numba compiles where it is installed; where it is not, numpy does the same, to the last bit.
 
-A loop is compiled when it is first needed, for one thread, and kept on disk, under a name that tells what it and all
-that it calls say: numba itself only looks at the file of the outermost. Its own threads are never started: they would
-slow down what torch does afterwards.
+A loop is compiled when it is first needed, and kept on disk, under a name that tells what it and all that it calls say:
+numba itself only looks at the file of the outermost. It lets other threads of Python run beside it (`core/threads.py`);
+numba's own are never started: they would slow down what torch does afterwards.
 """
 
 from __future__ import annotations

@@ -15,9 +15,11 @@ from l2c.core.explanation import Outcome, Reason, Released
 from l2c.core.goal import judged_by_all
 from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
+from l2c.core.threads import Here, by_oneself, how_many, in_order
 from l2c.core.twin import Twin
 from l2c.core.types import Label, Mask, Probabilities
 from l2c.release import search
+from l2c.release.asked_here import AskedHere
 from l2c.release.budget import Budget, Manner
 from l2c.release.gated import sets_of, shared_sets
 from l2c.release.kept import Kept, joined, known
@@ -174,27 +176,47 @@ def look(
         twin = None
     if also:
         question = replace(question, already=_already_under_all(question, also))
-    searches: list[Search] = []
-    ended: list[Ended] = []
-    step = max(1, (search.BLOCK if twin is None else search.NEAR) // pool)
-    each = np.full(rows, enough)
-    for start in range(0, max(rows, 1), step):  # no row at all is one empty chunk
+    # Other judges than a twin take most of the time themselves, and what is kept of a search would ask them later.
+    beside = how_many() if twin is not None and at_once is not None else 1
+    most = max(1, (search.BLOCK if twin is None else search.NEAR) // pool)
+    step, each = _step(rows, most, beside), np.full(rows, enough)
+
+    def looked_for(start: int, here: Here) -> Search | Ended:
         chunk = question if rows <= step else question.take(np.arange(start, min(rows, start + step)))
-        wanted = each[start : start + step]
+        model = blackbox if here is by_oneself else AskedHere(blackbox, here)
         looking = Search(
-            layout, chunk, blackbox, proposer, manner, pool, wanted, budget, start, also, twin, banned, policy
-        )
+            layout, chunk, model, proposer, manner, pool, each[start : start + step], budget, start, also, twin, banned,
+            policy,
+        )  # fmt: skip
         looking.out_of_time = start > 0 and budget.expired()
         looking.run()
         if sight is not None and not looking.out_of_time:
-            settle(looking, sight)
-        if at_once is None:
-            searches.append(looking)
+            here(lambda: settle(looking, sight))
+        return looking if at_once is None else Ended.of(looking, *at_once)
+
+    searches: list[Search] = []
+    ended: list[Ended] = []
+    starts = range(0, max(rows, 1), step)  # no row at all is one empty chunk
+    for start, part in zip(starts, in_order(looked_for, starts, beside), strict=True):
+        if isinstance(part, Search):
+            searches.append(part)
         else:
-            ended.append(Ended.of(looking, *at_once))
+            ended.append(part)
         if progress:
-            progress(start + len(chunk), rows)
+            progress(min(start + step, rows), rows)
     return Pools(question, layout, blackbox.classes, policy, tuple(searches), tuple(ended), at_once)
+
+
+def _step(rows: int, most: int, beside: int) -> int:
+    """Return how many rows make a chunk: no more than fit in, and where several threads work, as many for each.
+
+    >>> _step(200, 65, 1), _step(200, 65, 2), _step(65, 65, 2), _step(0, 65, 2)
+    (65, 50, 65, 65)
+    """
+    if rows <= most or beside == 1:
+        return most
+    rounds = -(-rows // (most * beside))
+    return -(-rows // (rounds * beside))
 
 
 def _already_under_all(question: Question, also: tuple[BlackBox, ...]) -> Mask:
