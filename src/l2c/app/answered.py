@@ -7,33 +7,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Int64
 
-from l2c.core.blackbox import BlackBox, decide, threshold_of
+from l2c.core.blackbox import Around, BlackBox, decide, threshold_of
 from l2c.core.goal import Goal
 from l2c.core.layout import Decode, Layout
 from l2c.core.method import Question
-from l2c.core.types import Cells, Label, Probabilities
+from l2c.core.types import Cells, Probabilities
 
 
 @dataclass(slots=True, eq=False)
-class Counted:
+class Counted(Around):
     """A black box that counts the rows it is asked about."""
 
     blackbox: BlackBox
     rows: int = 0
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        return self.blackbox.classes
-
-    @property
-    def threshold(self) -> float | None:
-        """Where a model of two classes decides."""
-        return threshold_of(self.blackbox)
-
-    @property
-    def labels_only(self) -> bool:
-        """Whether the model names a class and no more."""
-        return bool(getattr(self.blackbox, "labels_only", False))
 
     def proba(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for each row."""

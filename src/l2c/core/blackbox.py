@@ -27,6 +27,28 @@ class BlackBox(Protocol):
         ...
 
 
+class Around:
+    """What a black box that stands around another, and asks it in a way of its own, takes over from it."""
+
+    __slots__ = ()
+
+    blackbox: BlackBox
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        return self.blackbox.classes
+
+    @property
+    def threshold(self) -> float | None:
+        """The probability above which the second of two classes is decided; None for the likelier one."""
+        return threshold_of(self.blackbox)
+
+    @property
+    def labels_only(self) -> bool:
+        """Whether the model names a class and no more."""
+        return bool(getattr(self.blackbox, "labels_only", False))
+
+
 def checked(answer: object, rows: int, classes: int) -> Probabilities:
     """Return a model's answer as probabilities, or raise naming the promise that it broke.
 

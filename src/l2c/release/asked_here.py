@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from l2c.core.blackbox import BlackBox, threshold_of
+from l2c.core.blackbox import Around, BlackBox
 from l2c.core.threads import Here
-from l2c.core.types import Cells, Label, Probabilities
+from l2c.core.types import Cells, Probabilities
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AskedHere:
+class AskedHere(Around):
     """A black box whose questions are handed to the thread that waits for all parts of a batch.
 
     A model may know threads apart: by what it keeps for each, or by settings that hold in one. And few can be asked two
@@ -19,20 +19,6 @@ class AskedHere:
 
     blackbox: BlackBox
     here: Here
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        return self.blackbox.classes
-
-    @property
-    def threshold(self) -> float | None:
-        """The probability above which the second of two classes is decided."""
-        return threshold_of(self.blackbox)
-
-    @property
-    def labels_only(self) -> bool:
-        """Whether the model names a class and no more."""
-        return bool(getattr(self.blackbox, "labels_only", False))
 
     def proba(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for each row."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Int64, UInt64
 
-from l2c.core.blackbox import BlackBox, threshold_of
+from l2c.core.blackbox import Around, BlackBox
 from l2c.core.compiled import Compiled, compiles
-from l2c.core.types import Cells, Label, Probabilities
+from l2c.core.types import Cells, Probabilities
 
 Words = UInt64[np.ndarray, "rows features"]
 """Rows as the bits of their cells; the same number written otherwise is another row, which costs a question."""
 
 
 @dataclass(slots=True, eq=False)
-class Remembering:
+class Remembering(Around):
     """A black box that is not asked about a row again.
 
     What is known is found by a table of places where loops are compiled, and by a dictionary where they are not.
@@ -30,15 +30,6 @@ class Remembering:
 
     def __post_init__(self) -> None:
         self.answers = np.empty((0, len(self.classes)))
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        return self.blackbox.classes
-
-    @property
-    def threshold(self) -> float | None:
-        """The probability above which the second of two classes is decided."""
-        return threshold_of(self.blackbox)
 
     def proba(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for each row."""

@@ -15,8 +15,8 @@ import numpy as np
 
 from l2c.adapters.models.frame_model import FrameModel
 from l2c.adapters.models.range_model import RangeModel
-from l2c.core.blackbox import BlackBox, threshold_of
-from l2c.core.types import Cells, Label, Probabilities
+from l2c.core.blackbox import Around, BlackBox
+from l2c.core.types import Cells, Probabilities
 from l2c.errors import InputError, ModelError
 
 STEADY = 1e-6
@@ -63,25 +63,11 @@ def within(blackbox: BlackBox, seconds: float) -> BlackBox:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hurried:
+class Hurried(Around):
     """A black box that must answer in time."""
 
     blackbox: BlackBox
     deadline: Deadline
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        return self.blackbox.classes
-
-    @property
-    def labels_only(self) -> bool:
-        """Whether the model names a class and no more."""
-        return bool(getattr(self.blackbox, "labels_only", False))
-
-    @property
-    def threshold(self) -> float | None:
-        """The probability above which the second of two classes is decided."""
-        return threshold_of(self.blackbox)
 
     def proba(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for each row."""
