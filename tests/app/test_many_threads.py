@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import faulthandler
 import threading
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
+import l2c
 from l2c.core.blackbox import BlackBox
 from l2c.errors import InputError, ModelError
-from l2c.release import explain, search
-from loans import applicants, gloomy, refused, seen, wide_desk, wide_rows
+from l2c.release import explain, search, settle
+from loans import SCHEMA, applicants, gloomy, granted, refused, seen, wide_desk, wide_rows
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_for_ever():
+    """End the process, with where it stands, should a thread wait for another for good."""
+    faulthandler.dump_traceback_later(120, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 @dataclass
@@ -139,12 +149,66 @@ def test_whoever_is_told_of_progress_may_end_it(worked_in):
     assert threading.active_count() == before
 
 
+def test_a_solver_settles_the_same_rows_whatever_the_threads(worked_in, monkeypatch):
+    pytest.importorskip("ortools")
+    monkeypatch.setattr(settle, "SETTLED", 1)
+    monkeypatch.setattr(search, "NEAR", 3)
+    rows, explainer = wide_rows(60, 8), wide_desk(seen=True)
+    rows = rows[rows.sum(axis=1) < -4].head(10).reset_index(drop=True)
+    hard = {"n": 1, "max_changes": 1, "tries": 3, "reasons": False}
+    together = explainer.explain(rows, **hard).outcomes
+    assert len(worked_in) > 1
+    assert {"infeasible", "none_valid"} <= {outcome.status for outcome in together}
+    for threads in ("1", "2", "7"):
+        monkeypatch.setenv("L2C_THREADS", threads)
+        assert explainer.explain(rows, **hard).outcomes == together
+
+
 def test_a_model_that_is_not_seen_into_a_gate_and_a_small_batch_need_no_threads(worked_in, monkeypatch):
-    rows = applicants(30, seed=3)
+    rows, schema = applicants(30, seed=3), seen().schema
     replace(seen(), _twin=None).explain(rows, 5, reasons=False)
+    for name, role in {"age": "quasi", "job": "quasi", "savings": "sensitive"}.items():
+        schema = schema.edit(name, role=role)
+    gated = l2c.L2C(epochs=0).fit(applicants(), granted, schema)
+    assert gated._twin is not None
+    gated.explain(rows, 6, gate=l2c.Gate(k=2), reasons=False)
     monkeypatch.setattr(search, "NEAR", 1 << 16)
     seen().explain(rows, 5, reasons=False)
     assert worked_in == {threading.get_ident()}
+
+
+@pytest.mark.usefixtures("worked_in")
+def test_layers_of_the_models_own_are_run_in_the_thread_that_explains():
+    torch = pytest.importorskip("torch")
+
+    class Own(torch.nn.Module):
+        """A layer that works in a place of its own, where two at once would be in each other's way."""
+
+        def __init__(self):
+            super().__init__()
+            self.run_in = set()
+
+        def forward(self, units):
+            self.run_in.add(threading.get_ident())
+            return torch.tanh(units)
+
+        def __deepcopy__(self, _):
+            return self
+
+    rows, own = applicants(80), Own()
+    inputs = l2c.OneHotInput.fit(rows, SCHEMA)
+    generator = torch.Generator().manual_seed(0)
+    layers = torch.nn.Linear(inputs.width, 8), own, torch.nn.Linear(8, 1)
+    for layer in (layers[0], layers[2]):
+        layer.weight.data = torch.randn(layer.weight.shape, generator=generator)
+        layer.bias.data.zero_()
+    model = l2c.TorchModel(torch.nn.Sequential(*layers), inputs, classes=("refused", "granted"))
+    explainer = l2c.L2C(epochs=0).fit(rows, model, SCHEMA)
+    assert explainer._twin is not None
+    own.run_in.clear()
+    found = explainer.explain(applicants(60, seed=3), 10, reasons=False)
+    assert len(found) > 100
+    assert own.run_in == {threading.get_ident()}
 
 
 def test_a_wrong_number_of_threads_is_refused(monkeypatch):

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import faulthandler
+import queue
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from l2c.core import threads
-from l2c.core.threads import Here, how_many, in_order
-from l2c.errors import InputError
+from l2c.core.threads import Here, in_order
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_for_ever() -> Iterator[None]:
+    """End the process, with where it stands, should a thread wait for another for good."""
+    faulthandler.dump_traceback_later(60, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.mark.parametrize("at_most", [1, 2, 3, 8])
@@ -84,11 +94,9 @@ def test_the_first_error_ends_it_and_no_thread_stays(handed_over: bool) -> None:
         time.sleep(0.01)
         return here(lambda: part)
 
-    found = in_order(work, range(50), 2)
-    assert [next(found), next(found)] == [0, 1]
     with pytest.raises(ValueError, match="the third"):
-        next(found)
-    assert len(begun) < 10
+        list(in_order(work, range(500), 2))
+    assert len(begun) < 250
     assert threading.active_count() == before
 
 
@@ -119,48 +127,79 @@ def test_work_that_nobody_waits_for_any_more_is_left() -> None:
         time.sleep(0.005)
         return here(lambda: part)
 
-    for found in in_order(work, range(100), 3):
+    for found in in_order(work, range(500), 3):
         if found == 1:
             break
-    del found
-    assert len(begun) < 20
+    assert len(begun) < 250
     assert threading.active_count() == before
 
 
-@pytest.mark.parametrize(
-    ("told", "expected"),
-    [
-        ({"L2C_THREADS": "5"}, 5),
-        ({"L2C_THREADS": "40"}, 40),
-        ({"OMP_NUM_THREADS": "2"}, 2),
-        ({"OMP_NUM_THREADS": " 3,1"}, 3),
-        ({"OMP_NUM_THREADS": "99"}, threads.MOST),
-        ({"OMP_NUM_THREADS": "many"}, 6),
-        ({"OMP_NUM_THREADS": "0"}, 6),
-        ({}, 6),
-    ],
-)
-def test_the_environment_says_how_many(told: dict[str, str], expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_processors", lambda: 6)
-    assert how_many(told) == expected
+def test_an_error_is_told_at_once_though_a_part_before_it_is_still_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, real = threading.Event(), threads._Workshop.close
+
+    def close(self: threads._Workshop) -> None:
+        told.set()
+        real(self)
+
+    def work(part: int, _: Here) -> bool:
+        if part == 1:
+            raise ValueError("the second")
+        return told.wait(20)
+
+    monkeypatch.setattr(threads._Workshop, "close", close)
+    begin = time.monotonic()
+    with pytest.raises(ValueError, match="the second"):
+        list(in_order(work, range(8), 2))
+    assert time.monotonic() - begin < 15
 
 
-@pytest.mark.parametrize("told", ["0", "-1", "two", "1.5", ""])
-def test_what_is_no_number_of_threads_is_refused(told: str) -> None:
-    with pytest.raises(InputError, match="L2C_THREADS must be a whole number above 0"):
-        how_many({"L2C_THREADS": told})
+def test_an_interrupt_as_a_call_is_taken_up_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(queue.SimpleQueue):
+        """As if the signal came just when something was taken out."""
+
+        def get(self) -> object:
+            news = super().get()
+            if not isinstance(news, int):
+                raise KeyboardInterrupt
+            return news
+
+    before = threading.active_count()
+    monkeypatch.setattr(threads.queue, "SimpleQueue", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(in_order(lambda part, here: here(lambda: part), range(20), 3))
+    assert threading.active_count() == before
 
 
-@pytest.mark.parametrize(
-    ("told", "expected"),
-    [("max 100000", 12), ("300000 100000", 3), ("50000 100000", 1), ("9900000 100000", 12), ("", 12), (None, 12)],
-)
-def test_a_container_uses_no_more_than_it_may(
-    told: str | None, expected: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    quota = tmp_path / "cpu.max"
-    if told is not None:
-        quota.write_text(told)
-    monkeypatch.setattr(threads, "QUOTA", quota)
-    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: set(range(12)), raising=False)
-    assert threads._processors() == expected
+@pytest.mark.parametrize("possible", [0, 1, 2])
+def test_where_no_more_threads_can_be_started_there_are_fewer(possible: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    started, real = [], threading.Thread.start
+
+    def start(self: threading.Thread) -> None:
+        if len(started) == possible:
+            raise RuntimeError("can't start new thread")
+        started.append(self)
+        real(self)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    worked_in = set()
+
+    def work(part: int, here: Here) -> int:
+        worked_in.add(threading.get_ident())
+        return here(lambda: 2 * part)
+
+    assert list(in_order(work, range(12), 3)) == [*range(0, 24, 2)]
+    assert len(started) == possible
+    assert (threading.get_ident() in worked_in) == (possible == 0)
+
+
+def test_a_thread_that_outlives_the_main_one_has_helpers_too() -> None:
+    script = """
+import threading, time
+from l2c.core.threads import in_order
+def job():
+    threading.main_thread().join()
+    print(list(in_order(lambda part, here: here(lambda: part + 1), range(5), 3)))
+threading.Thread(target=job).start()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "[1, 2, 3, 4, 5]\n", done.stderr

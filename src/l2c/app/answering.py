@@ -20,6 +20,7 @@ from l2c.app.explanations import Explanations
 from l2c.app.judging import Judges, Shown
 from l2c.app.people import People
 from l2c.app.pooling import acceptance_at, ease_of, pools_from, selection_of
+from l2c.app.processors import threads
 from l2c.app.progress import Progress
 from l2c.app.requests import Request
 from l2c.core.blackbox import BlackBox, threshold_of
@@ -60,6 +61,21 @@ class Told(NamedTuple):
     goal: Goal
     foreseen: bool
     wrong: Mask
+
+
+class Doubt(NamedTuple):
+    """Which rows a twin of the model is wrong about: themselves, or something that was found for them."""
+
+    wrong: Mask
+    denied: Mask
+
+    @classmethod
+    def none(cls, rows: int) -> Doubt:
+        return cls(np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool))
+
+    def any(self) -> bool:
+        """Return whether there are such rows."""
+        return bool(self.wrong.any() or self.denied.any())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,15 +120,19 @@ class Answerer:
         progress: Progress | None = None,
     ) -> Explanations:
         """Return what is found for people, and what the model does not take back in the end."""
-        asked = (request, policy, dict(notes or {}), progress, _clock(request.seconds))
-        found, misled = self._found(people, *asked)
-        if not misled.any():
+        clock, notes = _clock(request.seconds), dict(notes or {})
+        found, doubt = self._found(people, request, policy, notes, progress, clock)
+        if not doubt.any():
             return found
         # What a twin of the model foresaw of these rows the model itself denies: it is asked about every proposal.
-        plain = replace(self, twin=None)
+        plain, misled = replace(self, twin=None), doubt.wrong | doubt.denied
         if policy is not None and policy.scope == "release":
-            return plain._found(people, *asked)[0]
-        again, _ = plain._found(people.only(misled), *asked)
+            return plain._found(people, request, policy, notes, None, clock)[0]
+        again, _ = plain._found(people.only(misled), request, policy, notes, None, clock)
+        if clock():
+            # There was no time for all of it: what the model did confirm stands, unless the row itself is another.
+            fewer = np.array([b.found < a.found for a, b in zip(found.outcomes, again.outcomes, strict=True)])
+            misled &= doubt.wrong | ~fewer
         return replace(found, released=with_answers_of(found.released, again.released, misled), _built=None)
 
     def _found(
@@ -123,7 +143,7 @@ class Answerer:
         notes: dict[str, Any],
         progress: Progress | None,
         clock: Clock,
-    ) -> tuple[Explanations, Mask]:
+    ) -> tuple[Explanations, Doubt]:
         """Return the same, and which of the rows a twin of the model misled."""
         told = self._told(people, request)
         released = self._whole(people, request, policy, progress, clock, told)
@@ -176,30 +196,30 @@ class Answerer:
 
     def _confirmed(
         self, found: Explanations, people: People, policy: Policy | None, told: Told | None
-    ) -> tuple[Explanations, Mask]:
+    ) -> tuple[Explanations, Doubt]:
         """Return what the model, asked about the very frame that is released, does not take back.
 
         And of which rows a twin of the model foresaw something else than the model says. What the model itself judged
         already on such a frame is not asked again.
         """
-        judges, readable, misled = Judges(self.blackbox, self.also), people.readable, np.zeros_like(people.bad_rows)
+        judges, readable, doubt = Judges(self.blackbox, self.also), people.readable, Doubt.none(len(people.cells))
         rows, cells = readable if told is not None and told.foreseen else readable[:0], people.read_cells
         known = self.twin is None and judges.were_shown(people.given, people.shape, found.mark.shape, cells)
         if told is not None:
-            misled[readable] = told.wrong
+            doubt.wrong[readable] = told.wrong
         if not len(rows) and (known or not len(found)):
-            return found, misled
+            return found, doubt
         shown = Shown(people.given, people.shape, found.released, rows)
         released, proba = judges.confirmed(found.released, shown, found.mark.shape)
         if self.twin is not None and told is not None:
             if told.foreseen:
-                misled[readable] = ~self.twin.agrees(told.proba, proba)
+                doubt.wrong[readable] = ~self.twin.agrees(told.proba, proba)
             if len(released.row) < len(found):
-                had, has = (np.bincount(row, minlength=len(misled)) for row in (found.released.row, released.row))
-                misled |= has < had
+                had, has = (np.bincount(row, minlength=len(people.cells)) for row in (found.released.row, released.row))
+                doubt.denied[has < had] = True
         built = (found.released, shown, len(rows)) if shown.are_built else None
         released = released if policy is None else gated(policy, released)
-        return replace(found, released=released, _built=built), misled
+        return replace(found, released=released, _built=built), doubt
 
     def over_intervals(self, request: Request) -> tuple[Answerer, Request]:
         """Return answerer and request with limits that whole intervals keep, and draws that the secret key decides."""
@@ -353,6 +373,7 @@ class Answerer:
             progress=progress,
             proposer=None if ahead is None else ahead.proposer,
             at_once=at_once,
+            threads=threads(),
             doubt=doubt,
         )
 

@@ -50,6 +50,7 @@ def pools_from(
     progress: Progress | None = None,
     proposer: Proposer | None = None,
     at_once: Sets | None = None,
+    threads: int = 1,
     doubt: bool = False,
 ) -> Pools:
     """Return pools of valid counterfactuals for a batch of rows, proposed at this place of the dial.
@@ -76,6 +77,7 @@ def pools_from(
         sight=sight,
         progress=progress,
         at_once=at_once,
+        threads=threads,
     )
 
 

@@ -6,58 +6,21 @@ that waits for the parts: it does so in its own time, and whoever handed it over
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
-from typing import Any, Protocol, TypeVar
-
-from l2c.errors import InputError
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any, Generic, Protocol, TypeVar
 
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 Answer = TypeVar("Answer")
-
-MOST = 16
-"""Threads at the most: what Python does between compiled loops keeps more from being of use."""
-
-QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""Where Linux tells how much of its processors a container may use."""
 
 
 class Here(Protocol):
     """Makes a call in the thread that waits for the parts, and returns what it returns, or raises what it raises."""
 
     def __call__(self, call: Callable[[], Answer]) -> Answer: ...
-
-
-def how_many(environment: Mapping[str, str] = os.environ) -> int:
-    """Return how many threads may work at once: as many as `L2C_THREADS` says, or else as many as there are processors.
-
-    `OMP_NUM_THREADS`, which most libraries of numbers obey, is obeyed too.
-
-    >>> how_many({"L2C_THREADS": "3", "OMP_NUM_THREADS": "1"}), how_many({"OMP_NUM_THREADS": "1"})
-    (3, 1)
-    """
-    told = environment.get("L2C_THREADS")
-    if told is not None:
-        if not (told.isdecimal() and int(told) > 0):
-            raise InputError(f"the environment's L2C_THREADS must be a whole number above 0, not {told!r}")
-        return int(told)
-    others = environment.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    return min(int(others) if others.isdecimal() and int(others) > 0 else _processors(), MOST)
-
-
-def _processors() -> int:
-    """Return how many processors this process may use."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        quota, period = QUOTA.read_text().split()
-        return max(1, min(allowed, round(int(quota) / int(period))))
-    except (OSError, ValueError):  # no container, or no limit
-        return allowed
 
 
 def by_oneself(call: Callable[[], Answer]) -> Answer:
@@ -68,8 +31,8 @@ def by_oneself(call: Callable[[], Answer]) -> Answer:
 def in_order(work: Callable[[Part, Here], Done], parts: Sequence[Part], at_most: int) -> Iterator[Done]:
     """Yield what is made of each part, in their order, with as many threads at work.
 
-    The first error ends it, once those that are at work have ended. With one thread, or one part, there is no other
-    thread at all.
+    An error ends it, once what is at work has ended. With one thread, with one part, and where no thread can be
+    started, all is done in this one.
 
     Examples
     --------
@@ -78,68 +41,100 @@ def in_order(work: Callable[[Part, Here], Done], parts: Sequence[Part], at_most:
     >>> list(in_order(squared, [1, 2, 3], at_most=2))
     [1, 4, 9]
     """
-    if at_most < 2 or len(parts) < 2:
-        yield from (work(part, by_oneself) for part in parts)
-        return
-    desk = _Desk()
-    with ThreadPoolExecutor(min(at_most, len(parts)), thread_name_prefix="l2c") as pool:
-        futures = [pool.submit(work, part, desk.hand_in) for part in parts]
-        for future in futures:
-            future.add_done_callback(desk.wake)
-        try:
-            for future in futures:
-                desk.serve_until(future)
-                yield future.result()
-        finally:
-            desk.close()
-            pool.shutdown(wait=False, cancel_futures=True)
+    workshop = _Workshop(work, parts)
+    try:
+        if min(at_most, len(parts)) < 2 or not workshop.open(min(at_most, len(parts))):
+            yield from (work(part, by_oneself) for part in parts)
+            return
+        for place in range(len(parts)):
+            yield workshop.made_of(place)
+    finally:
+        workshop.close()
 
 
 class _ClosedError(Exception):
     """Nobody waits for the parts any more."""
 
 
-class _Desk:
-    """Where calls are handed in, and made by the thread that waits."""
+class _Workshop(Generic[Part, Done]):
+    """Threads that take one part after the other, and the thread that waits for them and makes their calls."""
 
-    def __init__(self) -> None:
-        self.waiting: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
-        self.closed, self.door, self.thread = False, threading.Lock(), threading.get_ident()
+    # Not an executor of the standard library: it takes no work once the main thread has ended, and what it was given it
+    # cannot leave before a call that was handed over is answered.
 
-    def hand_in(self, call: Callable[[], Answer]) -> Answer:
-        """Have a call made, and return what it returns."""
-        if threading.get_ident() == self.thread:  # a call that was handed in makes another
+    def __init__(self, work: Callable[[Part, Here], Done], parts: Sequence[Part]) -> None:
+        self.work, self.parts, self.waits_in = work, parts, threading.get_ident()
+        self.threads: list[threading.Thread] = []
+        self.door, self.closed, self.taken = threading.Lock(), False, 0
+        self.made: list[Future[Done]] = [Future() for _ in parts]
+        self.handed_over: set[Future[Any]] = set()
+        # Calls to be made here, or the place of a part that is done.
+        self.news: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | int] = queue.SimpleQueue()
+
+    def open(self, count: int) -> bool:
+        """Start so many threads, or as many as can be; return whether there are any."""
+        for number in range(count):
+            thread = threading.Thread(target=self._go_on, name=f"l2c-{number}")
+            try:
+                thread.start()
+            except RuntimeError:  # there may be no more
+                break
+            self.threads.append(thread)
+        return len(self.threads) > 0
+
+    def made_of(self, place: int) -> Done:
+        """Return what was made of a part, and make calls until it is; an error of any part ends the waiting."""
+        while not self.made[place].done():
+            news = self.news.get()
+            if isinstance(news, int):
+                if (error := self.made[news].exception()) is not None:
+                    raise error
+                continue
+            call, answer = news
+            try:
+                answer.set_result(call())
+            except Exception as error:
+                answer.set_exception(error)
+        return self.made[place].result()
+
+    def close(self) -> None:
+        """Turn away whoever waits for a call to be made, and wait until all have left."""
+        with self.door:
+            self.closed = True
+            for answer in self.handed_over:
+                if not answer.done():
+                    answer.set_exception(_ClosedError())
+        for thread in self.threads:
+            thread.join()
+
+    def _go_on(self) -> None:
+        while (place := self._next()) is not None:
+            try:
+                self.made[place].set_result(self.work(self.parts[place], self._hand_over))
+            except BaseException as error:  # whatever it is, it is for the one who waits
+                self.made[place].set_exception(error)
+            self.news.put(place)
+
+    def _next(self) -> int | None:
+        """Return the place of the next part that nobody has taken; None if there is none, or nobody waits for it."""
+        with self.door:
+            if self.closed or self.taken == len(self.parts):
+                return None
+            self.taken += 1
+            return self.taken - 1
+
+    def _hand_over(self, call: Callable[[], Answer]) -> Answer:
+        """Have a call made by the thread that waits, and return what it returns."""
+        if threading.get_ident() == self.waits_in:  # a call that was handed over makes another
             return call()
-        made: Future[Answer] = Future()
+        answer: Future[Answer] = Future()
         with self.door:
             if self.closed:
                 raise _ClosedError
-            self.waiting.put((call, made))
-        return made.result()
-
-    def wake(self, _: object) -> None:
-        """Let the thread that waits look up: something has ended."""
-        self.waiting.put(None)
-
-    def serve_until(self, future: Future[Any]) -> None:
-        """Make calls as they come until a part has ended."""
-        while not future.done():
-            handed = self.waiting.get()
-            if handed is None:
-                continue
-            call, made = handed
-            try:
-                made.set_result(call())
-            except BaseException as error:
-                made.set_exception(error)
-                if not isinstance(error, Exception):
-                    raise
-
-    def close(self) -> None:
-        """Turn away whoever waits for a call to be made, or comes later."""
-        with self.door:
-            self.closed = True
-        while not self.waiting.empty():
-            handed = self.waiting.get()
-            if handed is not None:
-                handed[1].set_exception(_ClosedError())
+            self.handed_over.add(answer)
+        self.news.put((call, answer))
+        try:
+            return answer.result()
+        finally:
+            with self.door:
+                self.handed_over.discard(answer)

@@ -48,6 +48,11 @@ class Twin(ABC):
     def of_cells(self, cells: Cells) -> Probabilities:
         """Return the probability of each class for whole rows."""
 
+    @property
+    def by_arithmetic(self) -> bool:
+        """Whether it answers without running anything of the model's own, and so can be asked in several threads."""
+        return True
+
     def agrees(self, foreseen: Probabilities, proba: Probabilities) -> Mask:
         """Return for which rows the model's own answers are what the twin foresaw, but for rounding."""
         return np.asarray(np.abs(foreseen - proba).max(axis=1, initial=0.0) <= self.close / 10)
@@ -88,6 +93,10 @@ class LayerTwin(Twin):
     scores: Callable[[Hidden], np.ndarray] | None
     close: float
     dense: tuple[tuple[np.ndarray, np.ndarray], ...] | None = ()
+
+    @property
+    def by_arithmetic(self) -> bool:
+        return self.dense is not None
 
     def inputs(self, values: Float64[np.ndarray, "rows width"]) -> Hidden:
         """Return the input at each place, given the value that stands there for each row."""

@@ -15,7 +15,7 @@ from l2c.core.explanation import Outcome, Reason, Released
 from l2c.core.goal import judged_by_all
 from l2c.core.layout import Layout
 from l2c.core.method import Proposer, Question
-from l2c.core.threads import Here, by_oneself, how_many, in_order
+from l2c.core.threads import Here, by_oneself, in_order
 from l2c.core.twin import Twin
 from l2c.core.types import Label, Mask, Probabilities
 from l2c.release import search
@@ -150,6 +150,7 @@ def look(
     sight: Sight | None = None,
     progress: Callable[[int, int], None] | None = None,
     at_once: Sets | None = None,
+    threads: int = 1,
 ) -> Pools:
     """Return up to `pool` different valid counterfactuals for every row of a batch that can be read.
 
@@ -170,16 +171,16 @@ def look(
     at_once
         The sets to choose as soon as a chunk of rows is done, where there are no others to be chosen from its pools:
         they are not kept then. Under a policy they are all needed in the end.
+    threads
+        How many chunks may be worked on at once, by a twin that does not run the model's own code; the model itself is
+        asked in this thread alone.
     """
     rows = len(question)
     if also or question.goal.ranged:
         twin = None
     if also:
         question = replace(question, already=_already_under_all(question, also))
-    # Other judges than a twin take most of the time themselves, and what is kept of a search would ask them later.
-    beside = how_many() if twin is not None and at_once is not None else 1
-    most = max(1, (search.BLOCK if twin is None else search.NEAR) // pool)
-    step, each = _step(rows, most, beside), np.full(rows, enough)
+    step, each = _step(rows, max(1, (search.BLOCK if twin is None else search.NEAR) // pool)), np.full(rows, enough)
 
     def looked_for(start: int, here: Here) -> Search | Ended:
         chunk = question if rows <= step else question.take(np.arange(start, min(rows, start + step)))
@@ -197,6 +198,8 @@ def look(
     searches: list[Search] = []
     ended: list[Ended] = []
     starts = range(0, max(rows, 1), step)  # no row at all is one empty chunk
+    # Other judges than a twin take most of the time themselves, and what is kept of a search would ask them later.
+    beside = threads if twin is not None and twin.by_arithmetic and at_once is not None else 1
     for start, part in zip(starts, in_order(looked_for, starts, beside), strict=True):
         if isinstance(part, Search):
             searches.append(part)
@@ -207,16 +210,13 @@ def look(
     return Pools(question, layout, blackbox.classes, policy, tuple(searches), tuple(ended), at_once)
 
 
-def _step(rows: int, most: int, beside: int) -> int:
-    """Return how many rows make a chunk: no more than fit in, and where several threads work, as many for each.
+def _step(rows: int, most: int) -> int:
+    """Return how many rows make a chunk: no more than fit in, and about as many in each.
 
-    >>> _step(200, 65, 1), _step(200, 65, 2), _step(65, 65, 2), _step(0, 65, 2)
-    (65, 50, 65, 65)
+    >>> _step(200, 65), _step(65, 65), _step(0, 65)
+    (50, 65, 65)
     """
-    if rows <= most or beside == 1:
-        return most
-    rounds = -(-rows // (most * beside))
-    return -(-rows // (rounds * beside))
+    return -(-rows // -(-rows // most)) if rows else most
 
 
 def _already_under_all(question: Question, also: tuple[BlackBox, ...]) -> Mask:
