@@ -13,7 +13,7 @@ import l2c
 from l2c.core.blackbox import BlackBox
 from l2c.errors import InputError, ModelError
 from l2c.release import explain, search, settle
-from loans import SCHEMA, applicants, gloomy, granted, refused, seen, wide_desk, wide_rows
+from loans import applicants, gloomy, granted, refused, seen, wide_desk, wide_rows
 
 
 @pytest.fixture(autouse=True)
@@ -195,15 +195,15 @@ def test_layers_of_the_models_own_are_run_in_the_thread_that_explains():
         def __deepcopy__(self, _):
             return self
 
-    rows, own = applicants(80), Own()
-    inputs = l2c.OneHotInput.fit(rows, SCHEMA)
+    rows, schema, own = applicants(80), seen().schema, Own()
+    inputs = l2c.OneHotInput.fit(rows, schema)
     generator = torch.Generator().manual_seed(0)
     layers = torch.nn.Linear(inputs.width, 8), own, torch.nn.Linear(8, 1)
     for layer in (layers[0], layers[2]):
         layer.weight.data = torch.randn(layer.weight.shape, generator=generator)
         layer.bias.data.zero_()
     model = l2c.TorchModel(torch.nn.Sequential(*layers), inputs, classes=("refused", "granted"))
-    explainer = l2c.L2C(epochs=0).fit(rows, model, SCHEMA)
+    explainer = l2c.L2C(epochs=0).fit(rows, model, schema)
     assert explainer._twin is not None
     own.run_in.clear()
     found = explainer.explain(applicants(60, seed=3), 10, reasons=False)

@@ -150,6 +150,32 @@ def test_searching_again_what_a_twin_was_wrong_about_takes_no_time_of_its_own(mo
     assert clocks == [60.0]
 
 
+def test_what_the_model_confirmed_stands_where_there_is_no_time_to_search_again(monkeypatch):
+    rows, contrary = applicants(40, seed=6), replace(seen(), blackbox=Contrary(seen()))
+    foreseen, over, real = seen().explain(rows, 8, reasons=False).released, [], answering.Judges.confirmed
+
+    def confirmed(*given):
+        over.append(True)
+        return real(*given)
+
+    monkeypatch.setattr(answering, "_clock", lambda _: lambda: bool(over))
+    monkeypatch.setattr(answering.Judges, "confirmed", confirmed)
+    monkeypatch.setattr(search, "BLOCK", 400)
+    found = contrary.explain(rows, 8, seconds=60.0, reasons=False)
+    stands = contrary.blackbox.proba(foreseen.cells)[np.arange(len(foreseen.row)), foreseen.desired[foreseen.row]] > 0.5
+    kept = np.bincount(foreseen.row[stands], minlength=len(rows))
+    turned = (rows["age"] < 30) & (rows["job"] == "cook")
+    assert (kept < 8).any()
+    for row in np.flatnonzero(~turned):
+        assert found.outcomes[row].found >= kept[row]
+    # Of a row that is another than the twin said, nothing stands that was found for it.
+    last = contrary.blackbox.proba(found.released.cells)[
+        np.arange(len(found)), found.released.desired[found.released.row]
+    ]
+    assert (last > 0.5).all()
+    assert (found.released.current == (contrary.blackbox.proba(found.released.factual)[:, 1] > 0.5)).all()
+
+
 @pytest.mark.parametrize("compiled", [True, False])
 def test_rows_that_get_nothing_by_a_twin_that_is_wrong_are_searched_again_without_it(monkeypatch, compiled):
     if not compiled:
