@@ -100,15 +100,20 @@ def test_the_first_error_ends_it_and_no_thread_stays(handed_over: bool) -> None:
     assert threading.active_count() == before
 
 
-def test_an_error_of_a_call_can_be_dealt_with_by_the_part_that_handed_it_over() -> None:
-    def work(part: int, here: Here) -> str:
-        try:
-            here(raising(ValueError(f"no {part}")))
-        except ValueError as error:
-            return str(error)
-        return ""
+def test_after_an_error_of_a_call_none_of_those_that_wait_is_made() -> None:
+    together, made = threading.Barrier(4, timeout=30), []
 
-    assert list(in_order(work, range(4), 2)) == ["no 0", "no 1", "no 2", "no 3"]
+    def call(part: int) -> None:
+        made.append(part)
+        raise ValueError(f"no {part}")
+
+    def work(part: int, here: Here) -> None:
+        together.wait()  # so that all hand over a call at about the same time
+        here(lambda: call(part))
+
+    with pytest.raises(ValueError, match="no "):
+        list(in_order(work, range(4), 4))
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])

@@ -18,7 +18,7 @@ Answer = TypeVar("Answer")
 
 
 class Here(Protocol):
-    """Makes a call in the thread that waits for the parts, and returns what it returns, or raises what it raises."""
+    """Makes a call in the thread that waits for the parts, and returns what it returns; an error ends all work."""
 
     def __call__(self, call: Callable[[], Answer]) -> Answer: ...
 
@@ -31,8 +31,8 @@ def by_oneself(call: Callable[[], Answer]) -> Answer:
 def in_order(work: Callable[[Part, Here], Done], parts: Sequence[Part], at_most: int) -> Iterator[Done]:
     """Yield what is made of each part, in their order, with as many threads at work.
 
-    An error ends it, once what is at work has ended. With one thread, with one part, and where no thread can be
-    started, all is done in this one.
+    An error of a part, or of a call, ends it, once what is at work has ended. With one thread, with one part, and where
+    no thread can be started, all is done in this one.
 
     Examples
     --------
@@ -91,10 +91,7 @@ class _Workshop(Generic[Part, Done]):
                     raise error
                 continue
             call, answer = news
-            try:
-                answer.set_result(call())
-            except Exception as error:
-                answer.set_exception(error)
+            answer.set_result(call())
         return self.made[place].result()
 
     def close(self) -> None:
