@@ -41,9 +41,13 @@ def in_order(work: Callable[[Part, Here], Done], parts: Sequence[Part], at_most:
     >>> list(in_order(squared, [1, 2, 3], at_most=2))
     [1, 4, 9]
     """
+    if min(at_most, len(parts)) < 2:
+        yield from (work(part, by_oneself) for part in parts)
+        return
     workshop = _Workshop(work, parts)
     try:
-        if min(at_most, len(parts)) < 2 or not workshop.open(min(at_most, len(parts))):
+        workshop.open(min(at_most, len(parts)))
+        if not workshop.threads:
             yield from (work(part, by_oneself) for part in parts)
             return
         for place in range(len(parts)):
@@ -71,8 +75,8 @@ class _Workshop(Generic[Part, Done]):
         # Calls to be made here, or the place of a part that is done.
         self.news: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | int] = queue.SimpleQueue()
 
-    def open(self, count: int) -> bool:
-        """Start so many threads, or as many as can be; return whether there are any."""
+    def open(self, count: int) -> None:
+        """Start so many threads, or as many as can be."""
         for number in range(count):
             thread = threading.Thread(target=self._go_on, name=f"l2c-{number}")
             try:
@@ -80,7 +84,6 @@ class _Workshop(Generic[Part, Done]):
             except RuntimeError:  # there may be no more
                 break
             self.threads.append(thread)
-        return len(self.threads) > 0
 
     def made_of(self, place: int) -> Done:
         """Return what was made of a part, and make calls until it is; an error of any part ends the waiting."""
