@@ -1,7 +1,7 @@
 """All of Adult's test rows, a hundred counterfactuals each, in one call, frames in and out; the paper's time beside.
 
-Each request is a process of its own, so that its memory is known: in one thread, and in as many as there are cores. Of
-several such processes the one that took the median time is told of.
+Each request is a process of its own, so that its memory is known: in one thread, and in as many as there are cores,
+while torch itself has one. Of several such processes the one that took the median time is told of.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _median(runs: list[dict[str, Any]]) -> dict[str, Any]:
 def measured(select: str, dial: float, threads: int, rows: int | None) -> dict[str, Any]:
     """Return the figures of one request in this process."""
     os.environ["L2C_THREADS"] = str(threads)
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     known = case("adult", "paper")
     people = known.rows[:rows]
     ask = {"select": select, "plausibility": dial, "reasons": False}
