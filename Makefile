@@ -7,7 +7,7 @@ TORCH = $(BIN)/python -m pip install --quiet --constraint constraints.txt torch
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types contracts format figures clean
+.PHONY: help demo test check lint types contracts format figures speed clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ format: $(VENV)/.dev ## put the code in shape
 figures: $(VENV)/.dev ## the paper preset and the dial on four data sets, five seeds (half an hour; stored ones are shown)
 	$(BIN)/python benchmarks/paper_preset.py
 	$(BIN)/python benchmarks/frontier.py
+
+speed: $(VENV)/.dev ## time over the model's own, all parts (20 minutes; DiCE if L2C_DICE_PYTHON names its environment)
+	$(BIN)/python benchmarks/speed/run.py
 
 clean: ## remove the environment and what was built
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .coverage dist build demo

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import faulthandler
 import threading
 from dataclasses import dataclass, field, replace
 
@@ -15,13 +14,7 @@ from l2c.errors import InputError, ModelError
 from l2c.release import explain, search, settle
 from loans import applicants, gloomy, granted, refused, seen, wide_desk, wide_rows
 
-
-@pytest.fixture(autouse=True)
-def _no_waiting_for_ever():
-    """End the process, with where it stands, should a thread wait for another for good."""
-    faulthandler.dump_traceback_later(120, exit=True)
-    yield
-    faulthandler.cancel_dump_traceback_later()
+pytestmark = pytest.mark.usefixtures("no_waiting_for_ever")
 
 
 @dataclass

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import faulthandler
 import queue
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from l2c.core import threads
 from l2c.core.threads import Here, in_order
 
-
-@pytest.fixture(autouse=True)
-def _no_waiting_for_ever() -> Iterator[None]:
-    """End the process, with where it stands, should a thread wait for another for good."""
-    faulthandler.dump_traceback_later(60, exit=True)
-    yield
-    faulthandler.cancel_dump_traceback_later()
+pytestmark = pytest.mark.usefixtures("no_waiting_for_ever")
 
 
 @pytest.mark.parametrize("at_most", [1, 2, 3, 8])

@@ -109,6 +109,10 @@ class Measured:
         return Measured(before, self.after)
 
 
+LINES = ("row", "levels", "cells", "chance", "predicted", "valid")
+"""What a release tells of each counterfactual by itself, a line each; its rank depends on the others of its row."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Released:
     """The numbers of a release: input rows, and their counterfactuals in one long table.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from l2c.core.explanation import Measured, Outcome, Released
+from l2c.core.explanation import LINES, Measured, Outcome, Released
 from l2c.core.types import Mask
 
 
@@ -58,8 +58,7 @@ def with_unreadable(released: Released, readable: np.ndarray, sentences: Mapping
 def with_answers_of(released: Released, other: Released, rows: Mask) -> Released:
     """Return the release with the answers that another one over the same rows gives to some of them."""
     mine, theirs = np.flatnonzero(~rows[released.row]), np.flatnonzero(rows[other.row])
-    row = np.concatenate([released.row[mine], other.row[theirs]])
-    order = np.argsort(row, kind="stable")
+    order = np.argsort(np.concatenate([released.row[mine], other.row[theirs]]), kind="stable")
 
     def long(one: np.ndarray, another: np.ndarray) -> np.ndarray:
         return np.concatenate([one[mine], another[theirs]])[order]
@@ -69,8 +68,7 @@ def with_answers_of(released: Released, other: Released, rows: Mask) -> Released
 
     goal, wanted, both = released.goal, other.goal, zip(released.outcomes, other.outcomes, strict=True)
     accepted, low, high = (each(getattr(goal, name), getattr(wanted, name)) for name in ("accepted", "low", "high"))
-    lines = ("rank", "levels", "cells", "chance", "predicted", "valid")
-    told: dict[str, Any] = {name: long(getattr(released, name), getattr(other, name)) for name in lines}
+    told: dict[str, Any] = {name: long(getattr(released, name), getattr(other, name)) for name in ("rank", *LINES)}
     measured, share_valid, coarse = released.measured, released.share_valid, released.coarse
     if measured is not None and other.measured is not None:
         measured = Measured(measured.before, long(measured.after, other.measured.after))
@@ -80,7 +78,6 @@ def with_answers_of(released: Released, other: Released, rows: Mask) -> Released
         desired=each(released.desired, other.desired),
         goal=replace(goal, accepted=accepted, low=low, high=high),
         outcomes=tuple(pair[one] for pair, one in zip(both, rows.astype(int).tolist(), strict=True)),
-        row=row[order],
         measured=measured,
         share_valid=None if share_valid is None or other.share_valid is None else long(share_valid, other.share_valid),
         coarse=None if coarse is None or other.coarse is None else each(coarse, other.coarse),

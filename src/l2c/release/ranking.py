@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from l2c.core.compiled import Compiled, compiles
-from l2c.core.explanation import Released
+from l2c.core.explanation import LINES, Released
 from l2c.core.types import Mask
 
 
@@ -31,11 +31,10 @@ def _counted(row: Int64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
 
 def only(released: Released, which: Mask) -> Released:
     """Return the release with some of its counterfactuals alone, ranked anew."""
-    long = ("row", "levels", "cells", "chance", "predicted", "valid")
     return replace(
         released,
         rank=ranks(released.row[which]),
         measured=None if released.measured is None else released.measured.of_found(which),
         share_valid=None if released.share_valid is None else released.share_valid[which],
-        **{name: getattr(released, name)[which] for name in long},
+        **{name: getattr(released, name)[which] for name in LINES},
     )
