@@ -61,6 +61,9 @@ def asked(explainer: l2c.Explainer, rows, **request) -> tuple[Asked, l2c.Explana
     return counting, replace(explainer, blackbox=counting).explain(rows, reasons=False, **request)
 
 
+BOTH = "hours <= was.hours or savings <= was.savings"
+
+
 @pytest.mark.parametrize("trees", [False, True])
 def test_a_model_that_is_seen_into_is_asked_about_the_rows_and_what_is_released_and_little_else(trees):
     rows = applicants(30, seed=2)
@@ -71,6 +74,18 @@ def test_a_model_that_is_seen_into_is_asked_about_the_rows_and_what_is_released_
         else:
             assert counting.calls <= 2
             assert counting.rows <= len(rows) + len(found) + 0.01 * found.released.tries
+
+
+@pytest.mark.parametrize("limits", [{"max_cost": 4.0}, {"where": BOTH}, {"desired_proba": (0.6, 0.9)}], ids=str)
+@pytest.mark.parametrize("trees", [False, True])
+def test_nor_is_it_asked_about_more_where_costs_or_conditions_or_ranges_of_probability_count(trees, limits):
+    rows = applicants(30, seed=2)
+    counting, found = asked(seen(trees=trees), rows, n=20, plausibility=0.0, **limits)
+    assert all(outcome.found for outcome in found.outcomes)  # it is asked about rows that get none
+    assert len(found) < 0.5 * found.released.tries
+    # Rows by themselves, what comes close, and what is released.
+    assert counting.calls <= 3
+    assert counting.rows <= len(rows) + len(found) + 0.01 * found.released.tries
 
 
 def test_what_the_model_was_not_shown_as_it_is_released_it_is_asked_about_again():
@@ -89,6 +104,11 @@ def test_a_twin_changes_no_answer(trees):
         {"select": "balanced", "plausibility": 0.0},
         {"max_changes": 2},
         {"max_cost": 3.0},
+        {"max_cost": 2.0, "max_changes": 2, "select": "cheap"},
+        {"where": BOTH},
+        {"where": "age + hours <= was.age + was.hours + 4", "max_cost": 3.0},
+        {"desired_proba": (0.6, 0.8)},
+        {"desired_proba": (0.97, 1.0), "max_changes": 3},
     ):
         with_twin = explainer.explain(rows, 8, reasons=False, **request)
         without = replace(explainer, _twin=None).explain(rows, 8, reasons=False, **request)
@@ -182,7 +202,14 @@ def test_rows_that_get_nothing_by_a_twin_that_is_wrong_are_searched_again_withou
         for module in (search, sift, jury):
             monkeypatch.setattr(module, "compiles", lambda: False)
     rows = refused(12)
-    for request in ({}, {"max_changes": 2}, {"select": "first", "plausibility": 0.0}):
+    for request in (
+        {},
+        {"max_changes": 2},
+        {"select": "first", "plausibility": 0.0},
+        {"max_cost": 3.0},
+        {"where": BOTH},
+        {"desired_proba": (0.6, 0.9)},
+    ):
         expected = replace(seen(), _twin=None).explain(rows, 5, reasons=False, **request)
         assert "found" in {outcome.status for outcome in expected.outcomes}
         found = gloomy(seen()).explain(rows, 5, reasons=False, **request)

@@ -173,3 +173,22 @@ def test_a_margin_that_is_met_but_for_rounding_is_met() -> None:
     goal = replace(Goal.of_classes(np.array([1]), 2), margin=0.1)
     assert 0.6 - 0.4 < 0.2
     assert goal.reached(np.array([[0.4, 0.6]])).all()
+
+
+@given(SEEDS)
+def test_what_is_clear_is_judged_alike_by_answers_that_are_a_little_off(seed: int) -> None:
+    rng, by = np.random.default_rng(seed), 10.0 ** -(2 + seed % 5)
+    goal, proba = random_goal(seed)
+    if proba.shape[1] == 2 and rng.random() < 0.5:
+        goal = replace(goal, threshold=0.375, margin=0.125 * (rng.random() < 0.5))
+    near = proba + rng.uniform(-1, 1, proba.shape) * by * rng.choice([0.1, 3.0], (len(proba), 1))
+    off = near + rng.uniform(-0.3, 0.3, proba.shape) * by
+    clear = goal.clear(near, by)
+    assert goal.reached(near)[clear].tolist() == goal.reached(off)[clear].tolist()
+
+
+def test_answers_on_the_end_of_a_range_are_not_clear_and_others_are():
+    goal = Goal.of_classes(np.ones(5, dtype=np.int64), classes=2)
+    goal = goal.within(np.array([0.6, 0.6, 0.6, 0.6, np.nan]), np.array([0.8, 0.8, 0.8, 0.8, np.nan]))
+    second = np.array([0.6004, 0.7, 0.7997, 0.5, 0.6])
+    assert goal.clear(np.stack([1 - second, second], axis=1), 1e-3).tolist() == [False, True, False, True, True]

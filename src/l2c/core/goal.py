@@ -118,8 +118,19 @@ class Goal:
         return reached, chance, np.where(free, chance, -outside)
 
     def clear(self, proba: Probabilities, by: float) -> Mask:
-        """Return which decisions are clear: at least so far from where they would be another."""
-        return np.asarray(np.abs(self.lead(proba) - 2 * self.margin) >= by)
+        """Return which answers are clear: at least so far from where another decision, or a range, begins.
+
+        >>> goal = Goal.of_classes(np.array([1, 1]), classes=2).within(np.array([np.nan, 0.6]), np.array([np.nan, 0.7]))
+        >>> goal.clear(np.array([[0.3, 0.7], [0.3, 0.7]]), 1e-3)
+        array([ True, False])
+        """
+        decided = np.abs(self.lead(proba) - 2 * self.margin) >= by
+        if not self.ranged:
+            return np.asarray(decided)
+        chance, by = self.chance(proba), by * self.accepted.sum(axis=1)  # what is off adds up over the classes
+        with np.errstate(invalid="ignore"):
+            away = (np.abs(chance - self.low) >= by) & (np.abs(chance - self.high) >= by)
+        return np.where(np.isnan(self.low), decided, away)
 
     def lead(self, proba: Probabilities) -> Float64[np.ndarray, " rows"]:
         """Return how far each row's accepted classes are ahead of the others; above 0 the model decides for one.

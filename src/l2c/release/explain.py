@@ -162,7 +162,7 @@ def look(
     also
         Other versions of the model, under each of which a counterfactual must reach its goal too.
     twin
-        A twin of the model that judges proposals in its stead, where its decision alone counts.
+        A twin of the model that judges proposals in its stead, where no other versions of it count.
     banned
         Which combinations of levels may not leave, such as copies of training rows; they are not even judged.
     policy
@@ -176,9 +176,8 @@ def look(
         asked in this thread alone.
     """
     rows = len(question)
-    if also or question.goal.ranged:
-        twin = None
     if also:
+        twin = None
         question = replace(question, already=_already_under_all(question, also))
     step, each = _step(rows, max(1, (search.BLOCK if twin is None else search.NEAR) // pool)), np.full(rows, enough)
 

@@ -53,18 +53,14 @@ class Jury:
     inputs: dict[bool, Any] = field(default_factory=dict)
     differ: Mask | None = None
 
-    def judge(
-        self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None, *, other: bool = False
-    ) -> Verdict:
-        """Return what the judges say of proposals, by their values, or where these are None by what levels stand for.
-
-        With `other` that is the second choice of values.
-        """
+    def judge(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> Verdict:
+        """Return what the judges say of proposals, some with the second choice of values."""
         goal = self.question.goal
-        if values is None:
-            answers = [self._foreseen(row, levels, other=other)]
+        if self.twin is not None:
+            answers = [self._foreseen(row, levels, second)]
         else:
             judges: tuple[BlackBox, ...] = self.remembering or (self.blackbox, *self.also)
+            values = self.values(row, levels, second)
             answers = [judge.proba(values) for judge in judges]
         return Verdict(*judged_by_all(goal, answers, row), decide(answers[0], goal.threshold))
 
@@ -99,18 +95,32 @@ class Jury:
         """Let go of what a twin makes of the rows, and of what was heard: it is more than what they found."""
         self.inputs, self.remembering = {}, ()
 
-    def _foreseen(self, row: Int64[np.ndarray, " n"], levels: Levels, *, other: bool) -> Probabilities:
+    def _foreseen(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> Probabilities:
         """Return the twin's answers, and the model's own where the twin's are close to the decision."""
-        twin, room = self.twin, self.question.room
-        assert twin is not None
-        if other not in self.inputs:
-            self.inputs[other] = twin.inputs(room.others if other else room.values)
-        proba = twin.proba(self.inputs[other], row, levels)
-        close = np.flatnonzero(~self.question.goal.take(row).clear(proba, twin.close))
+        assert self.twin is not None
+        proba = self._by_twin(row, levels, second)
+        close = np.flatnonzero(~self.question.goal.take(row).clear(proba, self.twin.close))
         if len(close):
-            which = np.full(len(close), other)
-            proba[close] = self.blackbox.proba(self.values(row[close], levels[close], which))
+            proba[close] = self.blackbox.proba(self.values(row[close], levels[close], second[close]))
         return proba
+
+    def _by_twin(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> Probabilities:
+        """Return what the twin says of proposals."""
+        assert self.twin is not None
+        others = np.flatnonzero(second)
+        if not 0 < len(others) < len(row):
+            return self.twin.proba(self._inputs(other=len(others) > 0), row, levels)
+        proba = self.twin.proba(self._inputs(other=False), row, levels)
+        proba[others] = self.twin.proba(self._inputs(other=True), row.take(others), levels.take(others, axis=0))
+        return proba
+
+    def _inputs(self, *, other: bool) -> Any:
+        """Return what the twin judges proposals of the rows from, with one choice of values."""
+        assert self.twin is not None
+        if other not in self.inputs:
+            room = self.question.room
+            self.inputs[other] = self.twin.inputs(room.others if other else room.values)
+        return self.inputs[other]
 
 
 @Compiled

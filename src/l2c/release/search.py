@@ -20,7 +20,7 @@ from l2c.core.exponential import shares
 from l2c.core.layout import Layout
 from l2c.core.method import Dependences, Marginals, Proposer, Question
 from l2c.core.twin import Twin
-from l2c.core.types import Cells, Levels, Mask
+from l2c.core.types import Levels, Mask
 from l2c.engine.decode import decode_levels
 from l2c.release.bench import Axes, Counts, Findings, Given, Grounds
 from l2c.release.budget import Budget, Manner
@@ -108,8 +108,8 @@ class Search:
 
     def _by_level(self) -> Model | None:
         """Return what a walk needs to know of the model; None where rows must be drawn, sifted and judged in stages."""
-        tied = self.banned is not None or self.policy is not None or self.layout.schema.rules
-        if self.twin is None or tied or not self._levels_decide or not compiles():
+        tied = self.banned is not None or self.policy is not None or bool(self.layout.schema.rules)
+        if self.twin is None or tied or not self._levels_decide or self.question.goal.ranged or not compiles():
             return None
         return judge_by_level(self.layout, self.twin, self.question, twice=self.manner.decode_again)
 
@@ -170,7 +170,7 @@ class Search:
     def _misjudged(self) -> Int64[np.ndarray, " some"]:
         """Return the rows that got nothing by a twin's judgement, which the model does not share."""
         nothing = np.flatnonzero((self.valid == 0) & ~self.question.already)
-        if not self.manner.doubt or self.twin is None or not self._levels_decide or not len(nothing):
+        if not self.manner.doubt or self.twin is None or not len(nothing):
             return nothing[:0]
         twice, expired = self.manner.decode_again, self.budget.expired
         return misjudged(self.jury, self.proposer, self.start, nothing, expired, twice=twice)
@@ -245,7 +245,7 @@ class Search:
         unsure = np.flatnonzero(~good)
         self.obeying += np.bincount(found.row[unsure], minlength=len(self.obeying))
         good[unsure], chance[unsure], second[unsure] = self._resolved(found, unsure)
-        self._keep(found.row, found.levels, None, good, chance, label, second)
+        self._keep(found.row, found.levels, good, chance, label, second)
 
     def _resolved(self, found: Findings, unsure: np.ndarray) -> tuple[Mask, Float64[np.ndarray, " n"], Mask]:
         """Return whether proposals in doubt are valid, their probability, and whether with the second values.
@@ -287,24 +287,23 @@ class Search:
         if len(new) < len(row):
             row, levels = row.take(new), levels.take(new, axis=0)
         self.different += np.bincount(row, minlength=len(self.different))
-        values, good = self._decoded(row, levels)
+        second, good = self._obeying_choice(row, levels)
         good &= changes_of(self.question.levels, row, levels) > 0
         good = self._free(levels, good)
         if not good.all():
             which = np.flatnonzero(good)
-            row, levels = row.take(which), levels.take(which, axis=0)
-            values = None if values is None else values.take(which, axis=0)
+            row, levels, second = row.take(which), levels.take(which, axis=0), second.take(which)
         self.obeying += np.bincount(row, minlength=len(self.obeying))
-        self._judge(row, levels, values)
+        self._judge(row, levels, second)
 
     def offer(self, row: int, levels: Int16[np.ndarray, " features"]) -> None:
         """Judge a proposal that came from elsewhere, even if it was seen before with other values."""
         place, every = np.array([row]), levels[None, :]
         if not fits(self.layout, self.question.room, place, self.question.levels[place], every).all():
             return
-        values, good = self._decoded(place, every)
+        second, good = self._obeying_choice(place, every)
         if self._free(every, good).all():
-            self._judge(place, every, values)
+            self._judge(place, every, second)
 
     def _free(self, levels: Levels, good: Mask) -> Mask:
         """Return which of the good proposals may leave."""
@@ -313,27 +312,23 @@ class Search:
             good[asked] = ~self.banned(levels[asked])
         return good
 
-    def _decoded(self, row: Int64[np.ndarray, " n"], levels: Levels) -> tuple[Cells | None, Mask]:
-        """Return the values of proposals and which obey; where the first values break a limit, the others may not.
+    def _obeying_choice(self, row: Int64[np.ndarray, " n"], levels: Levels) -> tuple[Mask, Mask]:
+        """Return which proposals take the second choice of values, and which obey.
 
-        Where nothing but their levels decides, the values are left to be worked out for those that are kept.
+        They do where the first choice breaks a limit and the second does not.
         """
-        room = self.question.room
-        if self.twin is not None and self._levels_decide:
-            return None, obeys_rules(self.layout, self.question.levels, row, levels)
-        values = decode_levels(self.layout, levels, room.values, row)
-        good = obeys(self.layout, self.question, row, levels, values)
-        if self._either_way:
+        second = np.zeros(len(row), dtype=bool)
+        if self._levels_decide:
+            return second, obeys_rules(self.layout, self.question.levels, row, levels)
+        good = self._obeys(row, levels, self.question.room.values)
+        if self.manner.decode_again:
             rest = np.flatnonzero(~good)
-            others = decode_levels(self.layout, levels[rest], room.others, row[rest])
-            keep = obeys(self.layout, self.question, row[rest], levels[rest], others)
-            values[rest[keep]], good[rest[keep]] = others[keep], True
-        return values, good
+            second[rest] = self._obeys(row.take(rest), levels.take(rest, axis=0), self.question.room.others)
+        return second, good | second
 
-    @property
-    def _either_way(self) -> bool:
-        """Whether proposals are decoded by the other values where the first break a limit."""
-        return self.manner.decode_again and not self._levels_decide
+    def _obeys(self, row: Int64[np.ndarray, " n"], levels: Levels, values: Float64[np.ndarray, "rows width"]) -> Mask:
+        """Return which proposals obey with one choice of values."""
+        return obeys(self.layout, self.question, row, levels, decode_levels(self.layout, levels, values, row))
 
     def _enumerate(self, rows: np.ndarray) -> None:
         """Consider everything that some rows have room for, so that none of it is left to luck."""
@@ -355,28 +350,22 @@ class Search:
         self._walk_along(rows, Given(levels, counts))
         self.drawn[:] = drawn
 
-    def _judge(self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None) -> None:
-        """Ask the model, and keep for each row the first valid proposals that it still lacks.
-
-        Without values, those of the levels are meant.
-        """
+    def _judge(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> None:
+        """Ask the judges, and keep for each row the first valid proposals that it still lacks."""
         if not len(row):
             return
-        self.jury.hear(*self._all_values(row, levels, values))
-        good, chance, near, label = self._asked(row, levels, values)
-        second = np.zeros(len(row), dtype=bool)
+        self._hear_both(row, levels, second)
+        good, chance, near, label = self._asked(row, levels, second)
         if self.manner.decode_again:
-            self._judge_again(row, levels, values, second, good, chance, near, label)
+            self._judge_again(row, levels, second, good, chance, near, label)
         if self.manner.refine:
             self.hard_rows.hear(row, levels, near)
-        # Levels and the choice of values tell the values, unless a limit made that choice; most are never looked at.
-        self._keep(row, levels, values if self._either_way else None, good, chance, label, second)
+        self._keep(row, levels, good, chance, label, second)
 
     def _keep(
         self,
         row: Int64[np.ndarray, " n"],
         levels: Levels,
-        values: Cells | None,
         good: Mask,
         chance: Float64[np.ndarray, " n"],
         label: Int64[np.ndarray, " n"],
@@ -388,7 +377,8 @@ class Search:
         found, lacking = np.bincount(row[which], minlength=len(self.valid)), self.most - self.valid
         if (found > lacking).any():
             which = which[ranks(row[which]) <= lacking[row[which]]]
-        kept = Kept(row, levels, values, chance, label, second)
+        # Levels and the choice of values tell the values; most are never looked at.
+        kept = Kept(row, levels, None, chance, label, second)
         kept = kept if len(which) == len(row) else kept.of(which)
         self.valid += np.minimum(found, lacking)
         self.kept.append(kept if self.policy is None else self.with_values(kept))
@@ -402,31 +392,37 @@ class Search:
             leaves = self.policy.may_leave(kept.row, kept.levels, kept.label)
             self.held = np.bincount(kept.row[leaves], minlength=len(self.valid))
 
-    def _asked(
-        self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None, *, other: bool = False
-    ) -> Verdict:
-        """Return what the judges say of proposals, and count it; without values, by what their levels stand for."""
-        verdict = self.jury.judge(row, levels, values, other=other)
+    def _asked(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> Verdict:
+        """Return what the judges say of proposals, and count it."""
+        verdict = self.jury.judge(row, levels, second)
         self.judged += np.bincount(row, minlength=len(self.judged))
         starts = np.append(0, np.flatnonzero(row[1:] != row[:-1]) + 1)
         self.best[row[starts]] = np.maximum(self.best[row[starts]], np.maximum.reduceat(verdict.chance, starts))
         return verdict
 
-    def _all_values(self, row: Int64[np.ndarray, " n"], levels: Levels, values: Cells | None) -> tuple[Cells, ...]:
-        """Return both choices of values of few proposals, which are then asked in one call; of many, nothing."""
-        known = isinstance(self.blackbox, Remembering)
-        if values is None or known or not self.manner.decode_again or len(row) > FEW:
-            return ()
-        some = np.flatnonzero(self.jury.has_others(row, levels))
-        row, levels = row.take(some), levels.take(some, axis=0)
-        others = decode_levels(self.layout, levels, self.question.room.others, row)
-        return values, others[obeys(self.layout, self.question, row, levels, others)]
+    def _hear_both(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> None:
+        """Ask the model about both choices of values of few proposals in one call; of many, or by a twin, nothing."""
+        known = self.twin is not None or isinstance(self.blackbox, Remembering)
+        if known or not self.manner.decode_again or len(row) > FEW:
+            self.jury.hear()
+            return
+        some = self._with_others(row, levels, np.flatnonzero(~second))
+        others = self.jury.values(row.take(some), levels.take(some, axis=0), np.ones(len(some), dtype=bool))
+        self.jury.hear(self.jury.values(row, levels, second), others)
+
+    def _with_others(
+        self, row: Int64[np.ndarray, " n"], levels: Levels, which: Int64[np.ndarray, " some"]
+    ) -> Int64[np.ndarray, " fewer"]:
+        """Return those of some proposals that have a second choice of values, and obey with it."""
+        which = which[self.jury.has_others(row.take(which), levels.take(which, axis=0))]
+        if self._levels_decide:
+            return which
+        return which[self._obeys(row.take(which), levels.take(which, axis=0), self.question.room.others)]
 
     def _judge_again(
         self,
         row: Int64[np.ndarray, " n"],
         levels: Levels,
-        values: Cells | None,
         second: Mask,
         good: Mask,
         chance: Float64[np.ndarray, " n"],
@@ -434,26 +430,13 @@ class Search:
         label: Int64[np.ndarray, " n"],
     ) -> None:
         """Give proposals that are not valid a second chance, with the other values that stand for their bins."""
-        bad = np.flatnonzero(~good)
-        bad = bad[self.jury.has_others(row.take(bad), levels.take(bad, axis=0))]
-        others = None
-        if values is not None:
-            some_rows, some_levels = row.take(bad), levels.take(bad, axis=0)
-            others = decode_levels(self.layout, some_levels, self.question.room.others, some_rows)
-            again = obeys(self.layout, self.question, some_rows, some_levels, others)
-            if self._either_way:
-                # What was decoded by the other values already is not asked twice.
-                again &= ((others != values[bad]) & ~(np.isnan(others) & np.isnan(values[bad]))).any(axis=1)
-            if not again.all():
-                bad, others = bad[again], others[again]
+        bad = self._with_others(row, levels, np.flatnonzero(~(good | second)))
         if not len(bad):
             return
-        some_rows, some_levels = row.take(bad), levels.take(bad, axis=0)
-        valid, probability, nearness, named = self._asked(some_rows, some_levels, others, other=True)
+        others = np.ones(len(bad), dtype=bool)
+        valid, probability, nearness, named = self._asked(row.take(bad), levels.take(bad, axis=0), others)
         good[bad], second[bad], better = valid, valid, bad[valid]
         chance[better], near[better], label[better] = probability[valid], nearness[valid], named[valid]
-        if values is not None and others is not None and self._either_way:
-            values[better] = others[valid]
 
     def chosen(self, asked: int, selection: Selection) -> Kept:
         """Return the set of every row, rows together and in the order to be read."""
