@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,14 +12,21 @@ from compiling import uncompiled
 from engine.proposing import PLACES, RECIPES, TIED, WORLDS, counterer
 from l2c.core.compiled import compiles
 from l2c.core.layout import Layout
-from l2c.core.method import Dependences
+from l2c.core.method import Dependences, Question
 from l2c.core.streams import Streams, words_of
-from l2c.engine import drawing, likely, propose
+from l2c.engine import drawing, few, likely, propose
 from l2c.engine.conditional import draw_given_kept
 from l2c.engine.reference import ReferenceLaw
 from l2c.engine.sample import draw_levels, integer_cdf
 from laws import layout_of
 from tables import SEEDS, random_question, small_layout
+
+
+def with_few_changes(question: Question, rng: np.random.Generator) -> Question:
+    """Return a question in which some rows may change only so many features."""
+    features = question.levels.shape[1]
+    changes = np.where(rng.random(len(question)) < 0.5, rng.integers(0, features + 1, len(question)), features)
+    return replace(question, room=replace(question.room, changes=changes))
 
 
 def both_ways(fitted, question, place, count=7):
@@ -40,8 +49,10 @@ def test_a_proposer_draws_the_same_with_and_without_a_compiler(layout, recipe, p
     if not compiles():
         pytest.skip("numba is not installed")
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 4, rng)
-    fast, slow = both_ways(counterer(layout, recipe, question, rng), question, place)
+    question = with_few_changes(random_question(layout, 4, rng), rng)
+    # In a round as long as this, more draws are made than are worked on at once.
+    count = int(rng.choice([7, drawing.TOGETHER + 20]))
+    fast, slow = both_ways(counterer(layout, recipe, question, rng), question, place, count)
     assert (fast[0] == slow[0]).all()
     assert (fast[1] == slow[1]).all()
 
@@ -50,11 +61,12 @@ def test_a_proposer_draws_the_same_with_and_without_a_compiler(layout, recipe, p
 @settings(max_examples=15)
 def test_the_loops_mean_the_same_as_plain_python(layout, recipe, place, seed):
     rng = np.random.default_rng(seed)
-    question = random_question(layout, 2, rng)
-    with uncompiled(drawing, likely), pytest.MonkeyPatch.context() as patch, np.errstate(over="ignore"):
+    question = with_few_changes(random_question(layout, 2, rng), rng)
+    with uncompiled(drawing, likely, few), pytest.MonkeyPatch.context() as patch, np.errstate(over="ignore"):
         patch.setattr(likely, "stream_halves", drawing.stream_halves)
         patch.setattr(propose, "drawn_levels", drawing.drawn_levels)
         patch.setattr(propose, "likely_levels", likely.likely_levels)
+        patch.setattr(propose, "few_coins_along", few.few_coins_along)
         fast, slow = both_ways(counterer(layout, recipe, question, rng), question, place, count=3)
     assert (fast[0] == slow[0]).all()
     assert (fast[1] == slow[1]).all()
@@ -101,7 +113,7 @@ def likely_both_ways(features: int, count: int, seed: int) -> tuple[np.ndarray, 
     along = Dependences(
         streams.keys, words_of(each), coins, weights, own, law.order, law.parent, *likely.raised(law, 0.6)
     )
-    found = likely.likely_levels(along, first, count, layout.offsets, layout.sizes)
+    found = likely.likely_levels(along, first, count, layout.offsets, layout.sizes, likely.TOSSED_HERE)
     uniforms, row = streams.draws(first, count, each).reshape(-1, each), np.repeat(np.arange(rows), count)
     selected = (uniforms[:, features:] >> 1) < coins[row]
     lines = draw_given_kept(layout, law, 0.6, weights, own, row, selected, uniforms[:, :features])
@@ -143,5 +155,5 @@ def test_what_is_believed_of_a_feature_does_not_vanish_however_many_hang_on_it()
     )  # fmt: skip
     with uncompiled(drawing, likely), np.errstate(over="ignore"), pytest.MonkeyPatch.context() as patch:
         patch.setattr(likely, "stream_halves", drawing.stream_halves)
-        found = likely.likely_levels(along, np.array([0]), count, layout.offsets, layout.sizes)
+        found = likely.likely_levels(along, np.array([0]), count, layout.offsets, layout.sizes, likely.TOSSED_HERE)
     assert (found == 0).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import nullcontext
 from itertools import combinations, product
 
 import numpy as np
@@ -11,8 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from l2c.core.streams import Streams
-from l2c.engine.few import few_coins
+from compiling import uncompiled
+from l2c.core.compiled import compiles
+from l2c.core.streams import Streams, words_of
+from l2c.engine import drawing
+from l2c.engine import few as module
+from l2c.engine.drawing import TOGETHER
+from l2c.engine.few import edges_left, few_coins
 from l2c.engine.sample import BITS
 from tables import SEEDS
 
@@ -78,6 +84,22 @@ def test_never_more_than_may_change_do(seed, features, data):
     sure = (chance == 1).sum(axis=1)
     fits = sure <= most
     assert coins[fits][np.broadcast_to(chance[:, None] == 1, coins.shape)[fits]].all()
+
+
+@pytest.mark.parametrize("features", [1, 2, 5, 8])
+@pytest.mark.parametrize("more", [0, 3])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_coins_along_streams_are_those_of_the_integers_behind_the_levels(features, more, compiled):
+    if compiled and not compiles():
+        pytest.skip("numba is not installed")
+    rng = np.random.default_rng(features)
+    chance = np.where(rng.random((6, features)) < 0.3, rng.integers(0, 2, (6, features)), rng.random((6, features)))
+    most, first, each = rng.integers(0, features + 2, 6), rng.integers(0, 10**6, 6), 2 * features + more
+    streams, count = Streams(rng.integers(0, 2**63, 6).astype(np.uint64)), TOGETHER + 30 if compiled else 9
+    expected = few_coins(chance, most, streams.draws(first, count, each)[:, :, features : 2 * features])
+    with nullcontext() if compiled else uncompiled(drawing, module), np.errstate(over="ignore"):
+        given_ = streams.keys, first, count, words_of(each), edges_left(chance, most), most
+        assert (module.few_coins_along(*given_) == expected).all()
 
 
 @given(SEEDS, st.integers(1, 6), st.integers(0, 2))

@@ -12,6 +12,9 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float64, Int64, UInt32
 
+from l2c.core.compiled import Compiled
+from l2c.core.types import Keys
+from l2c.engine.drawing import TOGETHER, stream_halves
 from l2c.engine.sample import BITS
 
 NEARLY_SURE = 1 - 1e-12
@@ -32,17 +35,64 @@ def few_coins(
     uniforms
         A uniform 32-bit integer for each feature.
     """
-    crowded = (chance == 1).sum(axis=1) > most
-    chance = np.where(crowded[:, None], np.minimum(chance, NEARLY_SURE), chance)
+    edges = edges_left(chance, most)
     left = np.repeat(most[:, None], uniforms.shape[1], axis=1)
     row = np.arange(len(most))[:, None]
     coins = np.empty(uniforms.shape, dtype=bool)
-    for i, ratio in enumerate(_ratios(chance, int(most.max(initial=0)))):
-        stays, changes = 1 - chance[:, i, None], chance[:, i, None] * ratio
-        share = (changes / _positive(stays + changes))[row, left]
-        coins[:, :, i] = (uniforms[:, :, i] >> np.uint32(32 - BITS)) < np.rint(share * 2.0**BITS)
+    for i in range(chance.shape[1]):
+        coins[:, :, i] = (uniforms[:, :, i] >> np.uint32(32 - BITS)) < edges[row, i, left]
         left = left - coins[:, :, i]
     return coins
+
+
+@Compiled
+def few_coins_along(
+    keys: Keys,
+    first: Int64[np.ndarray, " rows"],
+    count: int,
+    words_each: int,
+    edges: UInt32[np.ndarray, "rows features spend"],
+    most: Int64[np.ndarray, " rows"],
+) -> Bool[np.ndarray, "rows draws features"]:
+    """Return what `few_coins` makes of the streams' draws from `first` on, of the integers after those of the levels.
+
+    Parameters
+    ----------
+    keys, words_each
+        The key of each row's stream, and how many words of it a draw takes.
+    edges
+        What `edges_left` tells.
+    """
+    features = edges.shape[1]
+    coins = np.empty((len(keys), count, features), np.bool_)
+    lower, upper, left = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.int64)
+    for row in range(len(keys)):
+        for start in range(0, count, TOGETHER):
+            some, have = min(TOGETHER, count - start), -1
+            left[:some] = most[row]
+            for i in range(features):
+                place = features + i
+                if place // 2 != have:
+                    have = place // 2
+                    position = (first[row] + start) * words_each + have
+                    stream_halves(lower, upper, some, keys[row], position, words_each)
+                uniform = lower if place % 2 == 0 else upper
+                for d in range(some):
+                    falls = uniform[d] < edges[row, i, left[d]]
+                    coins[row, start + d, i] = falls
+                    left[d] -= falls
+    return coins
+
+
+def edges_left(
+    chance: Float64[np.ndarray, "rows features"], most: Int64[np.ndarray, " rows"]
+) -> UInt32[np.ndarray, "rows features spend"]:
+    """Return below which integer each feature's coin falls, by how many changes are left to spend."""
+    crowded = (chance == 1).sum(axis=1) > most
+    chance = np.where(crowded[:, None], np.minimum(chance, NEARLY_SURE), chance)
+    ratio = np.stack(_ratios(chance, int(most.max(initial=0))), axis=1)
+    stays, changes = 1 - chance[:, :, None], chance[:, :, None] * ratio
+    return np.rint(changes / _positive(stays + changes) * 2.0**BITS).astype(np.uint32)
 
 
 def _ratios(chance: Float64[np.ndarray, "rows features"], most: int) -> list[Float64[np.ndarray, "rows spend"]]:
@@ -58,6 +108,6 @@ def _ratios(chance: Float64[np.ndarray, "rows features"], most: int) -> list[Flo
     return ratios[::-1]
 
 
-def _positive(total: Float64[np.ndarray, "rows spend"]) -> Float64[np.ndarray, "rows spend"]:
+def _positive(total: Float64[np.ndarray, "*any"]) -> Float64[np.ndarray, "*any"]:
     """Return what can be divided by: nothing is left of 0 / 0."""
     return np.where(total > 0, total, 1.0)

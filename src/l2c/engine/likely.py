@@ -29,6 +29,9 @@ REMEMBERED = 1 << 14
 
 MOST_BITS = 20
 
+TOSSED_HERE = np.empty((0, 0, 0), dtype=bool)
+"""What draws change was not tossed elsewhere."""
+
 
 class Tree(NamedTuple):
     """A tree of dependences: parents stand before their children in `order`, −1 is the root's.
@@ -64,7 +67,7 @@ class Hand(NamedTuple):
 
     `line` is where each draw finds what is believed: its pattern's line, or one of its own; `cell` is where it finds
     the law of one feature given its parent's level. `lower` and `upper` are the halves of the words that were read of
-    a stream, and `last` the place of these.
+    a stream, and `last` the place of these. `tossed` tells what draws change where that was settled elsewhere.
     """
 
     chosen: Bool[np.ndarray, "features draws"]
@@ -76,6 +79,7 @@ class Hand(NamedTuple):
     last: Int64[np.ndarray, " one"]
     lower: UInt32[np.ndarray, " draws"]
     upper: UInt32[np.ndarray, " draws"]
+    tossed: Bool[np.ndarray, "rows many features"]
 
 
 class Known(NamedTuple):
@@ -123,17 +127,21 @@ def likely_levels(
     count: int,
     offsets: Int64[np.ndarray, " features"],
     sizes: Int64[np.ndarray, " features"],
+    tossed: Bool[np.ndarray, "rows draws features"],
 ) -> Levels:
-    """Return `count` draws of each row, from its position `first` on."""
+    """Return `count` draws of each row, from its position `first` on.
+
+    What they change may have been `tossed` elsewhere; an array without rows leaves it to the coins.
+    """
     features = len(sizes)
     levels = np.empty((len(along.keys), count, features), np.int16)
     tree = tree_of(along, offsets, sizes)
-    known, hand = room_for_beliefs(tree, along.coins), hand_of(features)
+    known, hand = room_for_beliefs(tree, along.coins), hand_of(features, tossed)
     for row in range(len(along.keys)):
         tell_kept(known, tree, along.own, row)
         for start in range(0, count, TOGETHER):
             some = min(TOGETHER, count - start)
-            draw_along(hand, known, tree, along, row, first[row] + start, some)
+            draw_along(hand, known, tree, along, row, first[row] + start, some, start)
             for i in range(features):
                 for d in range(some):
                     levels[row, start + d, i] = hand.level[i, d]
@@ -141,12 +149,17 @@ def likely_levels(
 
 
 @Inlined
-def draw_along(hand: Hand, known: Known, tree: Tree, along: Dependences, row: int, first: int, some: int) -> None:
-    """Make some draws of a row from a position on."""
+def draw_along(
+    hand: Hand, known: Known, tree: Tree, along: Dependences, row: int, first: int, some: int, place: int
+) -> None:
+    """Make some draws of a row from a position on; `place` is where they stand among those tossed elsewhere."""
     position = first * along.words_each
     hand.last[0] = -1
     stream = Stream(along.keys[row], position, along.words_each, hand.last, hand.lower, hand.upper)
-    _toss(hand, known, stream, some, along.coins, along.own, row)
+    if len(hand.tossed):
+        _take_over(hand, known, some, along.own, row, place)
+    else:
+        _toss(hand, known, stream, some, along.coins, along.own, row)
     _gather(known, tree, hand, some, along.weights, row)
     _let_fall(known, tree, hand, stream, some, row)
 
@@ -170,14 +183,14 @@ def tree_of(along: Dependences, offsets: np.ndarray, sizes: np.ndarray) -> Tree:
 
 
 @Compiled
-def hand_of(features: int) -> Hand:
-    """Return room for the draws that are made together."""
+def hand_of(features: int, tossed: np.ndarray) -> Hand:
+    """Return room for the draws that are made together, of which all, or none, were tossed elsewhere."""
     shape = (features, TOGETHER)
     chosen, which, many = np.empty(shape, np.bool_), np.empty(shape, np.int32), np.empty(features, np.int64)
     level, line = np.empty(shape, np.int16), np.empty(shape, np.int32)
     cell, last = np.empty(TOGETHER, np.int32), np.empty(1, np.int64)
     lower, upper = np.empty(TOGETHER, np.uint32), np.empty(TOGETHER, np.uint32)
-    return Hand(chosen, which, many, level, line, cell, last, lower, upper)
+    return Hand(chosen, which, many, level, line, cell, last, lower, upper, tossed)
 
 
 @Compiled
@@ -235,23 +248,48 @@ def _look_up(stream: Stream, some: int, word: int) -> None:
 @Inlined
 def _toss(hand: Hand, known: Known, stream: Stream, some: int, coins: np.ndarray, own: Levels, row: int) -> None:
     """Settle which of some draws change each feature; to begin with all are as they were, and no patterns known."""
-    chosen, which, level, line = hand.chosen, hand.which, hand.level, hand.line
+    chosen = hand.chosen
     for i in range(len(chosen)):
-        coin, few, many = coins[row, i], known.few[i], 0
-        for d in range(_padded(some)):
-            level[i, d] = own[row, i]
-            line[i, d] = 0 if few else d
-            chosen[i, d] = False
+        coin = coins[row, i]
+        _begin(hand, known, some, own, row, i)
         if coin:
             place = len(chosen) + i
             _look_up(stream, some, place // 2)
             uniform = stream.lower if place % 2 == 0 else stream.upper
             for d in range(_padded(some)):
                 chosen[i, d] = uniform[d] < coin
-            for d in range(some):
-                which[i, many] = d
-                many += chosen[i, d]
-        hand.many[i] = many
+            _list_chosen(hand, some, i)
+
+
+@Inlined
+def _take_over(hand: Hand, known: Known, some: int, own: Levels, row: int, place: int) -> None:
+    """Do the same by what was tossed elsewhere, from a place on."""
+    for i in range(len(hand.chosen)):
+        _begin(hand, known, some, own, row, i)
+        for d in range(some):
+            hand.chosen[i, d] = hand.tossed[row, place + d, i]
+        _list_chosen(hand, some, i)
+
+
+@Inlined
+def _begin(hand: Hand, known: Known, some: int, own: Levels, row: int, i: int) -> None:
+    """Leave a feature as it was in some draws, and its patterns unknown."""
+    level, line, chosen, few = hand.level, hand.line, hand.chosen, known.few[i]
+    for d in range(_padded(some)):
+        level[i, d] = own[row, i]
+        line[i, d] = 0 if few else d
+        chosen[i, d] = False
+    hand.many[i] = 0
+
+
+@Inlined
+def _list_chosen(hand: Hand, some: int, i: int) -> None:
+    """Write down which of some draws change a feature."""
+    which, chosen, many = hand.which, hand.chosen, 0
+    for d in range(some):
+        which[i, many] = d
+        many += chosen[i, d]
+    hand.many[i] = many
 
 
 # Places in whole arrays are handed on, and not parts of arrays: each part made would cost as much as its work. They are

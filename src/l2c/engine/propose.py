@@ -26,9 +26,9 @@ from l2c.engine.constrain import (
 from l2c.engine.dial import Dial
 from l2c.engine.drawing import drawn_levels
 from l2c.engine.encode import Encoder, inputs_of
-from l2c.engine.few import few_coins
+from l2c.engine.few import edges_left, few_coins, few_coins_along
 from l2c.engine.foresight import Foresight, Gains
-from l2c.engine.likely import likely_levels, raised
+from l2c.engine.likely import TOSSED_HERE, likely_levels, raised
 from l2c.engine.networks import Network, forward
 from l2c.engine.recipe import Recipe
 from l2c.engine.reference import ReferenceLaw
@@ -228,20 +228,19 @@ class Draws:
         layout, features, tied = self.method.layout, len(self.method.layout.axes), self._bonds
         each, streams, own = features * (1 + few) + len(tied), self.streams.take(rows), self.question.levels[rows]
         if few:
-            uniforms = streams.draws(first, count, each)
             places = own + layout.offsets
             chance = 1 - np.take_along_axis(law, places, axis=1)
-            coins = few_coins(chance, self.question.room.changes[rows], uniforms[:, :, features : 2 * features])
+            coins = self._few_coins(chance, rows, first, count, each)
             elsewhere = law.copy()
             # A feature that can only stay as it is keeps its law: its coin never falls.
             np.put_along_axis(elsewhere, places, np.where(chance > 0, 0.0, 1.0), axis=1)
-            drawn = draw_levels(layout, integer_cdf(layout, elsewhere), uniforms[:, :, :features])
-            levels = np.where(coins, drawn, own[:, None, :])
-        elif compiles():
-            cdf, words = integer_cdf(layout, law), words_of(each)
-            levels = drawn_levels(streams.keys, first, count, words, cdf, layout.offsets, layout.sizes)
+        cdf = integer_cdf(layout, elsewhere if few else law)
+        if compiles():
+            levels = drawn_levels(streams.keys, first, count, words_of(each), cdf, layout.offsets, layout.sizes)
         else:
-            levels = draw_levels(layout, integer_cdf(layout, law), streams.draws(first, count, each)[:, :, :features])
+            levels = draw_levels(layout, cdf, streams.draws(first, count, each)[:, :, :features])
+        if few:
+            levels = np.where(coins, levels, own[:, None, :])
         if tied:
             lines, line = levels.reshape(-1, features), np.repeat(np.arange(len(rows)), count)
             last = streams.draws(first, count, each, start=features * (1 + few)).reshape(-1, len(tied))
@@ -279,9 +278,11 @@ class Draws:
                 if not len(some):
                     continue
                 mine = streams.take(some)
-                if compiles() and not few:
-                    along = self._dependences(law, rows[some], each)
-                    levels[some] = likely_levels(along, first[some], count, layout.offsets, layout.sizes)
+                if compiles():
+                    along, tossed = self._dependences(law, rows[some], each), TOSSED_HERE
+                    if few:
+                        tossed = self._few_coins(self._chance(rows[some]), rows[some], first[some], count, each)
+                    levels[some] = likely_levels(along, first[some], count, layout.offsets, layout.sizes, tossed)
                 else:
                     levels[some] = self._likely_at_once(law, rows[some], mine, first[some], count, each)
                 if tied:
@@ -320,6 +321,11 @@ class Draws:
         chance = self._chance(rows)
         features = chance.shape[1]
         uniforms = streams.draws(first, count, each)
+        if self._counted[rows].all():
+            coins = self._few_coins(chance, rows, first, count, each)
+        else:
+            edges = np.rint(chance * 2.0**BITS)[:, None, :]
+            coins = (uniforms[:, :, features : 2 * features] >> np.uint32(32 - BITS)) < edges
         lines = draw_given_kept(
             self.method.layout,
             law,
@@ -327,22 +333,19 @@ class Draws:
             self.local,
             self.question.levels,
             np.repeat(rows, count),
-            self._coins(chance, rows, uniforms[:, :, features : 2 * features]).reshape(-1, features),
+            coins.reshape(-1, features),
             uniforms[:, :, :features].reshape(-1, features),
         )
         return lines.reshape(-1, count, features)
 
-    def _coins(
-        self, chance: Float64[np.ndarray, "rows features"], rows: np.ndarray, uniforms: np.ndarray
+    def _few_coins(
+        self, chance: Float64[np.ndarray, "rows features"], rows: np.ndarray, first: np.ndarray, count: int, each: int
     ) -> Bool[np.ndarray, "rows draws features"]:
-        """Return which features are selected in each draw, at most as many as each row may change."""
-        selected = np.empty(uniforms.shape, dtype=bool)
-        counted = self._counted[rows]
-        plain, few = np.flatnonzero(~counted), np.flatnonzero(counted)
-        selected[plain] = (uniforms[plain] >> np.uint32(32 - BITS)) < np.rint(chance[plain] * 2.0**BITS)[:, None, :]
-        if len(few):
-            selected[few] = few_coins(chance[few], self.question.room.changes[rows[few]], uniforms[few])
-        return selected
+        """Return which features change in draws of `each` integers, at most as many as each of the rows may change."""
+        streams, most, features = self.streams.take(rows), self.question.room.changes[rows], chance.shape[1]
+        if compiles():
+            return few_coins_along(streams.keys, first, count, words_of(each), edges_left(chance, most), most)
+        return few_coins(chance, most, streams.draws(first, count, each)[:, :, features : 2 * features])
 
     def _bind_likely(
         self, law: ReferenceLaw, tied: tuple[Bond, ...], lines: Levels, line: np.ndarray, uniforms: np.ndarray

@@ -143,7 +143,8 @@ def walked(
     tree = tree_of(along, axes.offsets, axes.sizes)
     course = Course(
         marginals, along, given, axes, grounds, model, need, counts, tree, room_for_beliefs(tree, along.coins),
-        hand_of(len(along.order)), bench_for(features, len(model.layers.last), len(model.grove.value)),
+        hand_of(len(along.order), np.empty((0, 0, 0), np.bool_)),
+        bench_for(features, len(model.layers.last), len(model.grove.value)),
     )  # fmt: skip
     room, kept = max(1024, int(1.2 * need.pool * len(rows)) + 64), 0
     out = _findings(room, features)
@@ -214,7 +215,7 @@ def _go_on(
         padded = -(-some // LANES) * LANES
         clear(bench, padded, start.fixed_key, weights.lead[r])
         if len(along.order):
-            draw_along(hand, course.beliefs, course.tree, along, n, drawn + begin, some)
+            draw_along(hand, course.beliefs, course.tree, along, n, drawn + begin, some, begin)
         draw(
             bench, n, r, some, padded, drawn + begin, begin, free, start.watched, course.marginals, hand, course.given,
             course.axes, course.grounds, weights,
