@@ -56,6 +56,8 @@ def test_rows_judged_in_turn_and_at_once_are_judged_alike(seed: int) -> None:
     answers = np.stack([first, 1 - first], axis=1) if rng.random() < 0.5 else np.full((8, 2), 0.5)
     for told, expected in zip(goal.judged(answers), goal.judged_at_once(answers), strict=True):
         assert told.tolist() == expected.tolist()
+    for by in (0.0, 0.01, 0.2):
+        assert goal.clear(answers, by).tolist() == goal.clear_at_once(answers, by).tolist()
 
 
 @given(SEEDS, st.sampled_from([2, 3]), st.booleans())
@@ -67,12 +69,17 @@ def test_answers_are_judged_by_the_goals_of_the_rows_that_they_are_for(seed: int
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("l2c.core.goal.compiles", lambda: compiled)
         found, by_all = goal.judged(answers, row), judged_by_all(goal, [answers, answers[::-1]], row)
+        clear = goal.clear(answers, 0.1, row)
     alone = [goal.take([r]).judged_at_once(answer[None, :]) for r, answer in zip(row, answers, strict=True)]
     other = [goal.take([r]).judged_at_once(answer[None, :]) for r, answer in zip(row, answers[::-1], strict=True)]
     for part in range(3):
         assert found[part].tolist() == [told[part][0] for told in alone]
         least = [min(one[part][0], two[part][0]) for one, two in zip(alone, other, strict=True)]
         assert by_all[part].tolist() == least
+    alone_clear = [
+        bool(goal.take([r]).clear_at_once(answer[None, :], 0.1)[0]) for r, answer in zip(row, answers, strict=True)
+    ]
+    assert clear.tolist() == alone_clear
 
 
 @given(SEEDS)

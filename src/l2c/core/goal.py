@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
-from l2c.core.compiled import Compiled, compiles
+from l2c.core.compiled import Compiled, Inlined, compiles
 from l2c.core.types import Mask, Probabilities
 
 ROUNDING = 1e-9
@@ -96,8 +96,7 @@ class Goal:
         proba, row
             A model's answers, and which of the rows each is for; without it, one for each row.
         """
-        fits = row is not None or len(self.accepted) == len(proba)
-        if compiles() and fits and self.accepted.shape[1] == proba.shape[1] == 2:
+        if self._is_of_two(proba, row):
             middle, row = np.nan if self.threshold is None else self.threshold, _ONE_EACH if row is None else row
             proba = np.ascontiguousarray(proba)
             return judged_of_two(self.accepted, self.low, self.high, middle, self.margin, proba, row)
@@ -117,20 +116,35 @@ class Goal:
         outside = np.fmax(np.fmax(self.low - chance, chance - self.high), 0.0)
         return reached, chance, np.where(free, chance, -outside)
 
-    def clear(self, proba: Probabilities, by: float) -> Mask:
+    def clear(self, proba: Probabilities, by: float, row: Int64[np.ndarray, " n"] | None = None) -> Mask:
         """Return which answers are clear: at least so far from where another decision, or a range, begins.
+
+        `row` is as in `judged`.
 
         >>> goal = Goal.of_classes(np.array([1, 1]), classes=2).within(np.array([np.nan, 0.6]), np.array([np.nan, 0.7]))
         >>> goal.clear(np.array([[0.3, 0.7], [0.3, 0.7]]), 1e-3)
         array([ True, False])
         """
+        if self._is_of_two(proba, row):
+            middle, row = np.nan if self.threshold is None else self.threshold, _ONE_EACH if row is None else row
+            proba = np.ascontiguousarray(proba)
+            return clear_of_two(self.accepted, self.low, self.high, middle, self.margin, proba, row, by)
+        return (self if row is None else self.take(row)).clear_at_once(proba, by)
+
+    def clear_at_once(self, proba: Probabilities, by: float) -> Mask:
+        """Return what `clear` returns, all rows at once."""
         decided = np.abs(self.lead(proba) - 2 * self.margin) >= by
         if not self.ranged:
             return np.asarray(decided)
-        chance, by = self.chance(proba), by * self.accepted.sum(axis=1)  # what is off adds up over the classes
+        chance, farther = self.chance(proba), by * self.accepted.sum(axis=1)  # what is off adds up over the classes
         with np.errstate(invalid="ignore"):
-            away = (np.abs(chance - self.low) >= by) & (np.abs(chance - self.high) >= by)
+            away = (np.abs(chance - self.low) >= farther) & (np.abs(chance - self.high) >= farther)
         return np.where(np.isnan(self.low), decided, away)
+
+    def _is_of_two(self, proba: Probabilities, row: Int64[np.ndarray, " n"] | None) -> bool:
+        """Return whether compiled loops for two classes can judge these answers."""
+        fits = row is not None or len(self.accepted) == len(proba)
+        return compiles() and fits and self.accepted.shape[1] == proba.shape[1] == 2
 
     def lead(self, proba: Probabilities) -> Float64[np.ndarray, " rows"]:
         """Return how far each row's accepted classes are ahead of the others; above 0 the model decides for one.
@@ -194,12 +208,7 @@ def judged_of_two(
     reached, chance, near = np.empty(count, np.bool_), np.empty(count), np.empty(count)
     for n in range(count):
         r = row[n] if len(row) else n
-        first, second, ahead = accepted[r, 0], accepted[r, 1], proba[n, 1]
-        above = ahead - proba[n, 0] if np.isnan(threshold) else 2 * (ahead - threshold)
-        if first == second:
-            lead, share = (np.inf, proba[n, 0] + ahead) if first else (-np.inf, 0.0)
-        else:
-            lead, share = (above, ahead) if second else (-above, proba[n, 0])
+        lead, share = _lead_and_share(accepted[r, 0], accepted[r, 1], threshold, proba[n, 0], proba[n, 1])
         if np.isnan(low[r]):
             reached[n], near[n] = lead >= 2 * margin - ROUNDING if margin else lead > 0, share
         else:
@@ -207,3 +216,37 @@ def judged_of_two(
             near[n] = -max(low[r] - share, share - high[r], 0.0)
         chance[n] = share
     return reached, chance, near
+
+
+@Compiled
+def clear_of_two(
+    accepted: Bool[np.ndarray, "rows 2"],
+    low: Float64[np.ndarray, " rows"],
+    high: Float64[np.ndarray, " rows"],
+    threshold: float,
+    margin: float,
+    proba: Probabilities,
+    row: Int64[np.ndarray, " n"],
+    by: float,
+) -> Mask:
+    """Return what `Goal.clear` returns of a model of two classes; threshold and rows are as in `judged_of_two`."""
+    clear = np.empty(len(proba), np.bool_)
+    for n in range(len(proba)):
+        r = row[n] if len(row) else n
+        first, second = accepted[r, 0], accepted[r, 1]
+        lead, share = _lead_and_share(first, second, threshold, proba[n, 0], proba[n, 1])
+        if np.isnan(low[r]):
+            clear[n] = abs(lead - 2 * margin) >= by
+        else:
+            farther = by * (int(first) + int(second))
+            clear[n] = abs(share - low[r]) >= farther and abs(share - high[r]) >= farther
+    return clear
+
+
+@Inlined
+def _lead_and_share(first: bool, second: bool, threshold: float, behind: float, ahead: float) -> tuple[float, float]:
+    """Return how far the accepted ones of two classes are ahead, and their probability, given that of each."""
+    above = ahead - behind if np.isnan(threshold) else 2 * (ahead - threshold)
+    if first == second:
+        return (np.inf, behind + ahead) if first else (-np.inf, 0.0)
+    return (above, ahead) if second else (-above, behind)

@@ -99,7 +99,7 @@ class Jury:
         """Return the twin's answers, and the model's own where the twin's are close to the decision."""
         assert self.twin is not None
         proba = self._by_twin(row, levels, second)
-        close = np.flatnonzero(~self.question.goal.take(row).clear(proba, self.twin.close))
+        close = np.flatnonzero(~self.question.goal.clear(proba, self.twin.close, row))
         if len(close):
             proba[close] = self.blackbox.proba(self.values(row[close], levels[close], second[close]))
         return proba
