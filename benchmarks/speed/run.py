@@ -1,6 +1,6 @@
 """How fast L2C is, as ratios in one run; results are kept in benchmarks/results/speed.json.
 
-    python benchmarks/speed/run.py [--part floor profile single acceptance adult scaling dice] [--repeats 5]
+    python benchmarks/speed/run.py [--part floor profile limits single acceptance adult scaling dice] [--repeats 5]
     python benchmarks/speed/run.py --markdown [--part ...]     the tables of what was stored, and nothing run
     python benchmarks/speed/run.py --fill benchmarks/README.md docs/speed.md     the same, in their places there
 
@@ -26,6 +26,7 @@ import acceptance  # noqa: E402  (the number of threads comes first)
 import adult  # noqa: E402
 import dice  # noqa: E402
 import floor  # noqa: E402
+import limits  # noqa: E402
 import profile_stages  # noqa: E402
 import scaling  # noqa: E402
 import single  # noqa: E402
@@ -35,8 +36,8 @@ from rich.console import Console  # noqa: E402
 
 RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
 PARTS: dict[str, Any] = {
-    "floor": floor, "profile": profile_stages, "single": single, "acceptance": acceptance, "adult": adult,
-    "scaling": scaling, "dice": dice,
+    "floor": floor, "profile": profile_stages, "limits": limits, "single": single, "acceptance": acceptance,
+    "adult": adult, "scaling": scaling, "dice": dice,
 }  # fmt: skip
 
 
