@@ -77,10 +77,11 @@ def test_a_model_that_is_seen_into_is_asked_about_the_rows_and_what_is_released_
 
 
 @pytest.mark.parametrize("limits", [{"max_cost": 4.0}, {"where": BOTH}, {"desired_proba": (0.6, 0.9)}], ids=str)
+@pytest.mark.parametrize(("count", "n"), [(30, 20), (1, 5)])
 @pytest.mark.parametrize("trees", [False, True])
-def test_nor_is_it_asked_about_more_where_costs_or_conditions_or_ranges_of_probability_count(trees, limits):
-    rows = applicants(30, seed=2)
-    counting, found = asked(seen(trees=trees), rows, n=20, plausibility=0.0, **limits)
+def test_nor_is_it_asked_about_more_where_costs_or_conditions_or_ranges_of_probability_count(trees, count, n, limits):
+    rows = applicants(count, seed=2)
+    counting, found = asked(seen(trees=trees), rows, n=n, plausibility=0.0, **limits)
     assert all(outcome.found for outcome in found.outcomes)  # it is asked about rows that get none
     assert len(found) < 0.5 * found.released.tries
     # Rows by themselves, what comes close, and what is released.
@@ -94,6 +95,25 @@ def test_what_the_model_was_not_shown_as_it_is_released_it_is_asked_about_again(
     for frame, again in ((rows, False), (rows.astype({"savings": "float32"}), True)):
         counting, found = asked(explainer, frame, n=20, plausibility=0.0)
         assert counting.rows == len(rows) + found.released.tries + again * len(found)
+
+
+def test_what_takes_its_second_values_to_keep_the_limits_is_not_asked_about_with_them_twice(monkeypatch):
+    monkeypatch.setattr(l2c.release.search, "FEW", 0)
+    explainer, rows = replace(seen(), _twin=None), worst(1)
+    shown: list[np.ndarray] = []
+
+    class Shown(Asked):
+        def proba(self, cells: Cells) -> Probabilities:
+            shown.append(cells)
+            return super().proba(cells)
+
+    explainer = replace(explainer, blackbox=Shown(explainer.blackbox))
+    # No proposal keeps to this with the first values.
+    within = "savings + hours >= 45 and savings + hours <= 49"
+    found = explainer.explain(rows, 50, reasons=False, plausibility=0.0, where=within)
+    assert 0 < len(found) < found.released.tries
+    asked_about = np.concatenate(shown)
+    assert len(np.unique(asked_about, axis=0)) == len(asked_about) == 1 + found.released.tries
 
 
 @pytest.mark.parametrize("trees", [False, True])

@@ -192,10 +192,38 @@ def test_what_is_clear_is_judged_alike_by_answers_that_are_a_little_off(seed: in
     off = near + rng.uniform(-0.3, 0.3, proba.shape) * by
     clear = goal.clear(near, by)
     assert goal.reached(near)[clear].tolist() == goal.reached(off)[clear].tolist()
+    assert decide(near, goal.threshold)[clear].tolist() == decide(off, goal.threshold)[clear].tolist()
+    assert clear.tolist() == goal.clear_at_once(near, by).tolist()
 
 
 def test_answers_on_the_end_of_a_range_are_not_clear_and_others_are():
     goal = Goal.of_classes(np.ones(5, dtype=np.int64), classes=2)
     goal = goal.within(np.array([0.6, 0.6, 0.6, 0.6, np.nan]), np.array([0.8, 0.8, 0.8, 0.8, np.nan]))
     second = np.array([0.6004, 0.7, 0.7997, 0.5, 0.6])
-    assert goal.clear(np.stack([1 - second, second], axis=1), 1e-3).tolist() == [False, True, False, True, True]
+    assert goal.clear(np.stack([1 - second, second], axis=1), 1e-3).tolist() == [False, True, False, False, True]
+
+
+@pytest.mark.parametrize("threshold", [None, 0.3])
+def test_where_two_classes_are_nearly_as_probable_it_is_not_clear_which_one_it_is_within_a_range_too(threshold):
+    middle = 0.5 if threshold is None else threshold
+    second = middle + np.array([-0.0004, 0.0, 0.0004, 0.0006])
+    goal = Goal.of_classes(np.ones(4, dtype=np.int64), classes=2).within(np.full(4, 0.1), np.full(4, 0.9))
+    proba = np.stack([1 - second, second], axis=1)
+    assert replace(goal, threshold=threshold).clear(proba, 1e-3).tolist() == [False, False, False, True]
+
+
+def test_of_several_classes_that_will_do_it_must_be_clear_which_one_it_is():
+    goal = replace(Goal.of_classes(np.array([0, 0]), classes=3), accepted=np.array([[True, True, False]] * 2))
+    assert goal.clear(np.array([[0.4502, 0.45, 0.0998], [0.5, 0.4, 0.1]]), 1e-3).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_range_does_not_end_where_no_probability_lies_beyond(classes):
+    goal = Goal.of_classes(np.ones(3, dtype=np.int64), classes)
+    goal = goal.within(np.array([0.9, 0.0, 0.9]), np.array([1.0, 0.1, 0.9999]))
+    second = np.array([0.99999, 0.00001, 0.99999])
+    proba = np.zeros((3, classes))
+    proba[:, 0], proba[:, 1] = 1 - second, second
+    assert goal.clear(proba, 1e-3).tolist() == [True, True, False]
+    both = replace(goal, accepted=np.array([[True, True, False][:classes]] * 3))
+    assert not both.clear(proba, 1e-3)[0]  # sums may come out above 1

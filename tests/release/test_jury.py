@@ -112,3 +112,12 @@ def test_a_twin_leaves_to_the_model_what_comes_close_to_an_end_of_the_range_that
     told = by_a_twin(model, goal, 1e-3).judge(row, levels, np.zeros(6, dtype=bool))
     assert model.asked == [30.0, 18.0]
     assert told.reached.tolist() == [False, False, True, False, True, True]
+
+
+def test_it_leaves_to_the_model_the_very_choice_of_values_that_comes_close():
+    model, row, levels = Debtor(), np.array([0, 0, 1, 1]), np.array([[2], [2], [2], [2]], dtype=np.int16)
+    goal = Goal.of_classes(np.array([1, 1]), classes=2).within(np.full(2, 0.55), np.full(2, 0.9))
+    # 30 has 0.731, 21 has 0.525, 35 has 0.818 and 22 has 0.5498.
+    told = by_a_twin(model, goal, 1e-3).judge(row, levels, np.array([False, True, False, True]))
+    assert model.asked == [22.0]
+    assert told.reached.tolist() == [True, False, True, False]

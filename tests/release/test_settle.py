@@ -10,10 +10,12 @@ from hypothesis import given, settings
 
 import l2c.release.search as stage
 from l2c.core.explanation import Reason, Released
+from l2c.core.feature import Feature
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
 from l2c.core.limits import NO_LIMITS, Limits
 from l2c.core.method import Question
+from l2c.core.schema import Schema
 from l2c.core.sight import Additive
 from l2c.release import settle as module
 from l2c.release.budget import Budget, Manner
@@ -21,7 +23,8 @@ from l2c.release.explain import PROVEN, look
 from l2c.release.select import Selection
 from laws import layout_of
 from oracles import everything_allowed, slow_decode
-from tables import HOWS, SEEDS, layouts, question_for, random_cells
+from summing import Summing
+from tables import HOWS, SEEDS, layouts, numeric_axis, question_for, random_cells
 
 pytest.importorskip("ortools")
 
@@ -205,3 +208,22 @@ def test_on_small_tables_the_verdict_is_that_of_trying_everything(layout, seed):
         assert outcome.status == ("found" if possible else "infeasible")
         assert outcome.found == 1 or outcome.reason.proven
         assert {tuple(levels) for levels in found.levels[found.row == row].tolist()} <= set(possible)
+
+
+def test_a_witness_that_keeps_the_limits_with_its_second_values_alone_leaves_with_these():
+    axis = numeric_axis((10.0, 20.0), low=0.0, high=40.0)
+    layout = Layout(Schema((Feature(name="debt", kind="numeric"), Feature(name="rent", kind="numeric"))), (axis, axis))
+    question = question_for(layout, np.array([[5.0, 5.0]]), decode="median", limits=Limits(where=["debt + rent >= 55"]))
+    pools = look(
+        question,
+        layout=layout,
+        blackbox=Summing(),
+        proposer=Nothing(question),
+        manner=Manner(decode_again=True),
+        pool=1,
+        enough=1,
+        budget=Budget(5),
+    )
+    assert axis.median[2] + axis.median[2] < 55 <= axis.midpoint[2] + axis.midpoint[2]
+    pools.searches[0].offer(0, np.array([2, 2], dtype=np.int16))
+    assert pools.release(1, Selection()).cells.tolist() == [[30.0, 30.0]]

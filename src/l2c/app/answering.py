@@ -302,7 +302,12 @@ class Answerer:
             pool = max(request.pool, EXPLORED) if enough.max() >= EXPLORED else request.pool
             less = Budget(tries, min(tries, pool), clock)
             pools = asker.pools(asked, replace(request, pool=pool), less, own, enough=enough)
-            return pools.release(pool, Selection())
+            found = pools.release(pool, Selection())
+            if low is None or asker.twin is None:
+                return found
+            # A probability that is told is the model's own.
+            chance = found.goal.judged(answers(asker.blackbox, found.cells), found.row)[1]
+            return replace(found, chance=chance)
 
         def alone(pleas: Sequence[Plea]) -> Released:
             return again(pleas, [plea.stack for plea in pleas], None, robust=False)

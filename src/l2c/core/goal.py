@@ -16,6 +16,12 @@ ROUNDING = 1e-9
 
 _ONE_EACH = np.empty(0, dtype=np.int64)
 
+OfTwo = tuple[
+    Bool[np.ndarray, "rows 2"], Float64[np.ndarray, " rows"], Float64[np.ndarray, " rows"], float, float,
+    Probabilities, Int64[np.ndarray, " n"],
+]  # fmt: skip
+"""What loops over the answers of a model of two classes are given (`judged_of_two`)."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Goal:
@@ -96,10 +102,9 @@ class Goal:
         proba, row
             A model's answers, and which of the rows each is for; without it, one for each row.
         """
-        if self._is_of_two(proba, row):
-            middle, row = np.nan if self.threshold is None else self.threshold, _ONE_EACH if row is None else row
-            proba = np.ascontiguousarray(proba)
-            return judged_of_two(self.accepted, self.low, self.high, middle, self.margin, proba, row)
+        of_two = self._of_two(proba, row)
+        if of_two is not None:
+            return judged_of_two(*of_two)
         return (self if row is None else self.take(row)).judged_at_once(proba)
 
     def judged_at_once(
@@ -117,34 +122,46 @@ class Goal:
         return reached, chance, np.where(free, chance, -outside)
 
     def clear(self, proba: Probabilities, by: float, row: Int64[np.ndarray, " n"] | None = None) -> Mask:
-        """Return which answers are clear: at least so far from where another decision, or a range, begins.
+        """Return which answers are clear: so far, at least, from another class, another decision, an end of a range.
 
-        `row` is as in `judged`.
+        `row` is as in `judged`. Beyond 0 and 1 there is nothing, and no range ends there.
 
         >>> goal = Goal.of_classes(np.array([1, 1]), classes=2).within(np.array([np.nan, 0.6]), np.array([np.nan, 0.7]))
         >>> goal.clear(np.array([[0.3, 0.7], [0.3, 0.7]]), 1e-3)
         array([ True, False])
         """
-        if self._is_of_two(proba, row):
-            middle, row = np.nan if self.threshold is None else self.threshold, _ONE_EACH if row is None else row
-            proba = np.ascontiguousarray(proba)
-            return clear_of_two(self.accepted, self.low, self.high, middle, self.margin, proba, row, by)
+        of_two = self._of_two(proba, row)
+        if of_two is not None:
+            return clear_of_two(*of_two, by)
         return (self if row is None else self.take(row)).clear_at_once(proba, by)
 
     def clear_at_once(self, proba: Probabilities, by: float) -> Mask:
         """Return what `clear` returns, all rows at once."""
+        of_one_class = self._class_ahead(proba) >= by
         decided = np.abs(self.lead(proba) - 2 * self.margin) >= by
         if not self.ranged:
-            return np.asarray(decided)
-        chance, farther = self.chance(proba), by * self.accepted.sum(axis=1)  # what is off adds up over the classes
+            return np.asarray(of_one_class & decided)
+        chance, classes = self.chance(proba), self.accepted.sum(axis=1)
+        farther = by * classes  # what is off adds up over the classes, and a sum may come out above 1
         with np.errstate(invalid="ignore"):
-            away = (np.abs(chance - self.low) >= farther) & (np.abs(chance - self.high) >= farther)
-        return np.where(np.isnan(self.low), decided, away)
+            away = ((classes == 1) & (self.low <= 0)) | (np.abs(chance - self.low) >= farther)
+            away &= ((classes == 1) & (self.high >= 1)) | (np.abs(chance - self.high) >= farther)
+        return np.asarray(of_one_class & np.where(np.isnan(self.low), decided, away))
 
-    def _is_of_two(self, proba: Probabilities, row: Int64[np.ndarray, " n"] | None) -> bool:
-        """Return whether compiled loops for two classes can judge these answers."""
+    def _class_ahead(self, proba: Probabilities) -> Float64[np.ndarray, " rows"]:
+        """Return how far the class that the model decides for is ahead of the next."""
+        if self.threshold is None:
+            *_, next_best, best = np.partition(proba, -2, axis=1).T
+            return np.asarray(best - next_best)
+        return np.abs(2 * (proba[:, 1] - self.threshold))
+
+    def _of_two(self, proba: Probabilities, row: Int64[np.ndarray, " n"] | None) -> OfTwo | None:
+        """Return what compiled loops judge answers of a model of two classes by; None where they cannot."""
         fits = row is not None or len(self.accepted) == len(proba)
-        return compiles() and fits and self.accepted.shape[1] == proba.shape[1] == 2
+        if not (compiles() and fits and self.accepted.shape[1] == proba.shape[1] == 2):
+            return None
+        middle, row = np.nan if self.threshold is None else self.threshold, _ONE_EACH if row is None else row
+        return self.accepted, self.low, self.high, middle, self.margin, np.ascontiguousarray(proba), row
 
     def lead(self, proba: Probabilities) -> Float64[np.ndarray, " rows"]:
         """Return how far each row's accepted classes are ahead of the others; above 0 the model decides for one.
@@ -233,20 +250,28 @@ def clear_of_two(
     clear = np.empty(len(proba), np.bool_)
     for n in range(len(proba)):
         r = row[n] if len(row) else n
-        first, second = accepted[r, 0], accepted[r, 1]
-        lead, share = _lead_and_share(first, second, threshold, proba[n, 0], proba[n, 1])
+        first, second, behind, ahead = accepted[r, 0], accepted[r, 1], proba[n, 0], proba[n, 1]
+        lead, share = _lead_and_share(first, second, threshold, behind, ahead)
         if np.isnan(low[r]):
-            clear[n] = abs(lead - 2 * margin) >= by
+            away = abs(lead - 2 * margin) >= by
         else:
-            farther = by * (int(first) + int(second))
-            clear[n] = abs(share - low[r]) >= farther and abs(share - high[r]) >= farther
+            one, farther = first != second, by * (int(first) + int(second))
+            away = (one and low[r] <= 0) or abs(share - low[r]) >= farther
+            away &= (one and high[r] >= 1) or abs(share - high[r]) >= farther
+        clear[n] = away and abs(_second_ahead(threshold, behind, ahead)) >= by
     return clear
 
 
 @Inlined
 def _lead_and_share(first: bool, second: bool, threshold: float, behind: float, ahead: float) -> tuple[float, float]:
     """Return how far the accepted ones of two classes are ahead, and their probability, given that of each."""
-    above = ahead - behind if np.isnan(threshold) else 2 * (ahead - threshold)
+    above = _second_ahead(threshold, behind, ahead)
     if first == second:
         return (np.inf, behind + ahead) if first else (-np.inf, 0.0)
     return (above, ahead) if second else (-above, behind)
+
+
+@Inlined
+def _second_ahead(threshold: float, behind: float, ahead: float) -> float:
+    """Return how far the second of two classes is ahead, given the probability of each."""
+    return ahead - behind if np.isnan(threshold) else 2 * (ahead - threshold)

@@ -86,7 +86,7 @@ class TreeTwin(Twin):
     cuts
         The tests of the numbers there.
     close
-        How close to the decision a lead is left to the model itself.
+        How close to a decision, or to an end of a range, is left to the model itself.
     """
 
     layout: Layout

@@ -2,7 +2,8 @@
 
 Proposals of one person differ from one another in levels alone, and a level always adds the same to the first layer of
 a linear or neural model. So a sum of table rows stands in for putting a row together and multiplying it. A twin only
-looks ahead: what is released is judged by the model itself, and so is whatever comes close to the decision.
+looks ahead: what is released is judged by the model itself, and so is whatever comes close to a decision or to an end
+of a range.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class LayerTwin(Twin):
         The layers that follow, where each is linear and comes after cutting off what is below 0: weights, inputs ×
         outputs, and bias. There are none where sums are scores; None if there are others.
     close
-        How close to the decision a lead is left to the model itself.
+        How close to a decision, or to an end of a range, is left to the model itself.
     """
 
     layout: Layout

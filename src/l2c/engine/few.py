@@ -90,9 +90,11 @@ def edges_left(
     """Return below which integer each feature's coin falls, by how many changes are left to spend."""
     crowded = (chance == 1).sum(axis=1) > most
     chance = np.where(crowded[:, None], np.minimum(chance, NEARLY_SURE), chance)
-    ratio = np.stack(_ratios(chance, int(most.max(initial=0))), axis=1)
-    stays, changes = 1 - chance[:, :, None], chance[:, :, None] * ratio
-    return np.rint(changes / _positive(stays + changes) * 2.0**BITS).astype(np.uint32)
+    edges = np.empty((*chance.shape, int(most.max(initial=0)) + 1), np.uint32)
+    for i, ratio in enumerate(_ratios(chance, edges.shape[2] - 1)):
+        stays, changes = 1 - chance[:, i, None], chance[:, i, None] * ratio
+        edges[:, i] = np.rint(changes / _positive(stays + changes) * 2.0**BITS)
+    return edges
 
 
 def _ratios(chance: Float64[np.ndarray, "rows features"], most: int) -> list[Float64[np.ndarray, "rows spend"]]:
@@ -108,6 +110,6 @@ def _ratios(chance: Float64[np.ndarray, "rows features"], most: int) -> list[Flo
     return ratios[::-1]
 
 
-def _positive(total: Float64[np.ndarray, "*any"]) -> Float64[np.ndarray, "*any"]:
+def _positive(total: Float64[np.ndarray, "rows spend"]) -> Float64[np.ndarray, "rows spend"]:
     """Return what can be divided by: nothing is left of 0 / 0."""
     return np.where(total > 0, total, 1.0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int64
+from jaxtyping import Bool, Float64, Int64, UInt32
 
 from l2c.core.compiled import Compiled, compiles
 from l2c.core.layout import Layout
@@ -187,9 +187,10 @@ class Draws:
         if not self.exponent:
             cdf = drawn_from(layout, self.local, self.selection, self.question.levels, rows)
             return [(np.arange(len(rows)), Marginals(keys[rows], words_of(len(layout.axes)), cdf))]
-        desired = self.question.desired[rows]
+        desired, each = self.question.desired[rows], 2 * len(layout.axes)
         by_class = [(np.flatnonzero(desired == index), law) for index, law in enumerate(self.method.laws)]
-        return [(some, self._dependences(law, rows[some])) for some, law in by_class if len(some)]
+        members = [(some, rows[some], law) for some, law in by_class if len(some)]
+        return [(some, self._dependences(law, mine, self._chance(mine), each)) for some, mine, law in members]
 
     def _law(self, rows: np.ndarray) -> Float64[np.ndarray, "rows width"]:
         return mixed_law(self.method.layout, self.local[rows], self.selection[rows], self.question.levels[rows])
@@ -277,14 +278,15 @@ class Draws:
             for few, some in ((False, np.flatnonzero(members & ~counted)), (True, np.flatnonzero(members & counted))):
                 if not len(some):
                     continue
-                mine = streams.take(some)
+                mine, chance, tossed = streams.take(some), self._chance(rows[some]), TOSSED_HERE
+                if few:
+                    tossed = self._few_coins(chance, rows[some], first[some], count, each)
                 if compiles():
-                    along, tossed = self._dependences(law, rows[some], each), TOSSED_HERE
-                    if few:
-                        tossed = self._few_coins(self._chance(rows[some]), rows[some], first[some], count, each)
+                    along = self._dependences(law, rows[some], chance, each)
                     levels[some] = likely_levels(along, first[some], count, layout.offsets, layout.sizes, tossed)
                 else:
-                    levels[some] = self._likely_at_once(law, rows[some], mine, first[some], count, each)
+                    uniforms = mine.draws(first[some], count, each)
+                    levels[some] = self._likely_at_once(law, rows[some], chance, uniforms, tossed)
                 if tied:
                     last = mine.draws(first[some], count, each, start=2 * features).reshape(-1, len(tied))
                     lines, line = levels[some].reshape(-1, features), np.repeat(rows[some], count)
@@ -300,10 +302,11 @@ class Draws:
             return drawn_at_all(local, own, selection, layout.offsets, layout.sizes)
         return drawn_at_all_at_once(local, own, selection, layout.offsets)
 
-    def _dependences(self, law: ReferenceLaw, rows: np.ndarray, each: int | None = None) -> Dependences:
-        """Return where draws along a reference law come from, of `each` integers: two for a feature unless told."""
-        each = 2 * len(self.method.layout.axes) if each is None else each
-        coins = np.rint(self._chance(rows) * 2.0**BITS).astype(np.uint32)
+    def _dependences(
+        self, law: ReferenceLaw, rows: np.ndarray, chance: Float64[np.ndarray, "rows features"], each: int
+    ) -> Dependences:
+        """Return where draws along a reference law come from, of `each` integers, two of them for a feature."""
+        coins = np.rint(chance * 2.0**BITS).astype(np.uint32)
         return Dependences(
             self.streams.keys[rows], words_of(each), coins, self.local[rows], self.question.levels[rows], law.order,
             law.parent, *raised(law, self.exponent),
@@ -313,30 +316,25 @@ class Draws:
         self,
         law: ReferenceLaw,
         rows: np.ndarray,
-        streams: Streams,
-        first: np.ndarray,
-        count: int,
-        each: int,
+        chance: Float64[np.ndarray, "rows features"],
+        uniforms: UInt32[np.ndarray, "rows draws integers"],
+        tossed: Bool[np.ndarray, "rows draws features"],
     ) -> Levels:
-        chance = self._chance(rows)
+        """Return what `likely_levels` returns, given the integers of the draws."""
         features = chance.shape[1]
-        uniforms = streams.draws(first, count, each)
-        if self._counted[rows].all():
-            coins = self._few_coins(chance, rows, first, count, each)
-        else:
-            edges = np.rint(chance * 2.0**BITS)[:, None, :]
-            coins = (uniforms[:, :, features : 2 * features] >> np.uint32(32 - BITS)) < edges
+        edges = np.rint(chance * 2.0**BITS)[:, None, :]
+        coins = tossed if len(tossed) else (uniforms[:, :, features : 2 * features] >> np.uint32(32 - BITS)) < edges
         lines = draw_given_kept(
             self.method.layout,
             law,
             self.exponent,
             self.local,
             self.question.levels,
-            np.repeat(rows, count),
+            np.repeat(rows, uniforms.shape[1]),
             coins.reshape(-1, features),
             uniforms[:, :, :features].reshape(-1, features),
         )
-        return lines.reshape(-1, count, features)
+        return lines.reshape(-1, uniforms.shape[1], features)
 
     def _few_coins(
         self, chance: Float64[np.ndarray, "rows features"], rows: np.ndarray, first: np.ndarray, count: int, each: int

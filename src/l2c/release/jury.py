@@ -37,7 +37,7 @@ class Jury:
     blackbox, also
         The model, and other versions of it under which a proposal must reach its goal too.
     twin
-        Where there is one, it judges by level, and the model only what comes close to the decision.
+        Where there is one, it judges by level, and the model only what is not clear (`Goal.clear`).
     remembering
         The model and its other versions with what they were asked ahead (`hear`); else none.
     inputs, differ
@@ -96,7 +96,7 @@ class Jury:
         self.inputs, self.remembering = {}, ()
 
     def _foreseen(self, row: Int64[np.ndarray, " n"], levels: Levels, second: Mask) -> Probabilities:
-        """Return the twin's answers, and the model's own where the twin's are close to the decision."""
+        """Return the twin's answers, and the model's own where the twin's are not clear."""
         assert self.twin is not None
         proba = self._by_twin(row, levels, second)
         close = np.flatnonzero(~self.question.goal.clear(proba, self.twin.close, row))

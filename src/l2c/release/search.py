@@ -60,11 +60,10 @@ class Search:
     """The search for one chunk of rows: what each has drawn, asked and found so far.
 
     `pool` is how many valid ones each row looks for, and with `enough` of them it looks no longer than the budget's
-    patience; `start` is the position of the chunk's first row in the batch,
-    for which the proposer speaks. A proposal is valid if it reaches its goal under the model and under every one of
-    `also`, other versions of it. With a `twin` of the model, proposals are judged by it, and by the model itself where
-    they come close to the decision. What is `banned` is not even judged; under a privacy policy only those count that
-    it would let out.
+    patience; `start` is the position of the chunk's first row in the batch, for which the proposer speaks. A proposal
+    is valid if it reaches its goal under the model and under every one of `also`, other versions of it. With a `twin`
+    of the model, proposals are judged by it, and by the model itself where they come close to a decision or to an end
+    of a range. What is `banned` is not even judged; under a privacy policy only those count that it would let out.
     """
 
     layout: Layout

@@ -143,7 +143,7 @@ def walked(
     tree = tree_of(along, axes.offsets, axes.sizes)
     course = Course(
         marginals, along, given, axes, grounds, model, need, counts, tree, room_for_beliefs(tree, along.coins),
-        hand_of(len(along.order), np.empty((0, 0, 0), np.bool_)),
+        hand_of(len(along.order), np.empty((0, 0, 0), np.bool_)),  # a constant array would be of another type
         bench_for(features, len(model.layers.last), len(model.grove.value)),
     )  # fmt: skip
     room, kept = max(1024, int(1.2 * need.pool * len(rows)) + 64), 0
