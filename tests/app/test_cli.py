@@ -255,6 +255,9 @@ def test_explain_streams_a_file_to_a_folder_and_goes_on_with_it(run, tmp_path):
     ended = run(*streamed, "--seconds", 3)
     assert ended.code == 1
     assert "--seconds is not for a stream" in ended.err
+    in_vain = run(*words, "--chunk", 120, "--out", tmp_path / "whole.parquet")
+    assert in_vain.code == 1
+    assert "--chunk is how many rows of a stream to explain at once: it says nothing without --stream" in in_vain.err
 
 
 def test_explain_from_a_file_of_one_row_reads_levels_as_the_schema_has_them(run, folder, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -158,7 +157,7 @@ def test_another_file_other_rows_and_another_explainer_are_refused(tmp_path):
     ROWS[:6].to_csv(first, index=False)
     ROWS[6:12].to_csv(second, index=False)
     desk().explain_stream(first, tmp_path / "found", **ASKED)
-    with pytest.raises(InputError, match="source differs; ask"):
+    with pytest.raises(InputError, match=r"part-00000.parquet was made of other rows than those that come now; remove"):
         desk().explain_stream(second, tmp_path / "found", **ASKED)
     desk().explain_stream([ROWS[:6]], tmp_path / "frames", **ASKED)
     with pytest.raises(InputError, match="was made of other rows than those that come now"):
@@ -208,6 +207,34 @@ def test_files_that_are_none_are_told(tmp_path):
         desk().explain_stream(tmp_path / "b.csv", tmp_path / "found", **ASKED)
 
 
+def test_a_damaged_part_is_told_with_what_to_do(tmp_path, whole):
+    desk().explain_stream(ROWS, tmp_path, chunk=20, **ASKED)
+    part = tmp_path / "part-00001.parquet"
+    part.write_bytes(part.read_bytes()[:-100])
+    with pytest.raises(StoredFileError, match=rf"^{part} is damaged or no part .*; remove it and the parts behind it"):
+        desk().explain_stream(ROWS, tmp_path, chunk=20, **ASKED)
+    part.unlink()
+    assert desk().explain_stream(ROWS, tmp_path, chunk=20, **ASKED).parts_before == 1
+    assert same(l2c.read(tmp_path), whole)
+
+
+def test_a_source_that_ends_before_its_parts_do_is_another_one(tmp_path):
+    desk().explain_stream(ROWS, tmp_path / "found", chunk=20, **ASKED)
+    with pytest.raises(InputError, match="found holds 3 parts, and the source has rows for 2 of them: it is another"):
+        desk().explain_stream(ROWS[:40], tmp_path / "found", chunk=20, **ASKED)
+
+
+def test_what_was_not_done_yet_may_be_corrected(tmp_path, whole):
+    path, wrong = tmp_path / "rows.csv", ROWS.astype({"age": object})
+    wrong.loc[33, "age"] = "forty"
+    wrong.to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"^rows 20 and on: column 'age', row 33: 'forty' is not a number"):
+        desk().explain_stream(path, tmp_path / "found", chunk=20, **ASKED)
+    ROWS.to_csv(path, index=False)
+    assert desk().explain_stream(path, tmp_path / "found", chunk=20, **ASKED).parts_before == 1
+    assert same(l2c.read(tmp_path / "found"), whole)
+
+
 def test_a_folder_without_parts_or_with_foreign_ones_is_told(tmp_path):
     with pytest.raises(StoredFileError, match="holds no part of a release yet"):
         l2c.read(tmp_path)
@@ -217,10 +244,3 @@ def test_a_folder_without_parts_or_with_foreign_ones_is_told(tmp_path):
         StoredFileError, match=r"part-00001.parquet belongs to another release than the parts before it"
     ):
         l2c.read(tmp_path)
-
-
-def test_what_was_asked_is_kept_without_the_models_that_it_was_asked_with(tmp_path):
-    desk().explain_stream([ROWS[:4]], tmp_path, n=2, robust=[desk()._model], permit={"hours": (20, 45)}, tries=500)
-    request = json.loads((tmp_path / "_stream.json").read_text())["request"]
-    assert request["robust"] == '["function"]'
-    assert "20" in request["permit"]

@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.frames.stored import FrameKind, whole
 from l2c.adapters.frames.storing import from_arrow, to_arrow
 from l2c.adapters.models.mark import ModelMark
+from l2c.adapters.parts import all_labelled, part_path, parts_in, stored_like, with_room_for_gaps
 from l2c.adapters.seals import seal, sha256, unseal
 from l2c.core.explanation import Measured, Outcome, Reason, Released
 from l2c.core.goal import Goal
@@ -93,6 +93,7 @@ def write(
     mark: ModelMark,
     notes: Mapping[str, Any],
     first: int = 0,
+    like: FrameShape | None = None,
 ) -> None:
     """Write a release, whole or not at all.
 
@@ -102,9 +103,14 @@ def write(
         The features of the counterfactuals and of the input rows, as frames of one kind.
     first
         The position of the first input row among those of a longer release, of which this is a part.
+    like
+        The shape of the parts before it: this one is stored in their types.
     """
     schema = released.layout.schema
+    shape, unread = frames.shape_of(frame, schema), [outcome.status == "bad_input" for outcome in released.outcomes]
     table = _stacked(frame, features)
+    if like is not None and like != shape:
+        table, shape = stored_like(like, table, shape, np.pad(unread, (0, len(released.row)))), like
     if released.share_valid is not None:
         table = _with_intervals(table, released)
     order = np.lexsort((np.concatenate([np.zeros(len(released.factual), int), released.rank]), _rows(released)))
@@ -115,7 +121,7 @@ def write(
     metadata = {
         "schema": schema.to_dict(),
         "layout": released.layout.to_dict(),
-        "shape": frames.shape_of(frame, schema).to_dict(),
+        "shape": shape.to_dict(),
         "model": mark.to_dict(),
         "asked": released.asked,
         "margin": released.goal.margin,
@@ -167,29 +173,21 @@ def _opened(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     return table, data
 
 
-def part_path(folder: Path, number: int) -> Path:
-    """Return the file of a part of a release."""
-    return folder / f"part-{number:05}.parquet"
-
-
-def parts_in(folder: Path) -> list[Path]:
-    """Return the parts of a release that a folder holds, in order, up to the first that is missing."""
-    return list(takewhile(Path.exists, (part_path(folder, number) for number in count())))
-
-
 def _together(parts: Sequence[tuple[pa.Table, dict[str, Any]]], folder: Path) -> tuple[pa.Table, dict[str, Any]]:
     """Return the parts of a release as one table."""
     if not parts:
         raise StoredFileError(f"{folder} holds no part of a release yet")
     common = [{name: data.get(name) for name in ("schema", "layout", "shape", "model", "asked")} for _, data in parts]
-    rows = 0
+    own, rows = _own_names(Schema.from_dict(parts[0][1]["schema"])), 0
     for number, (table, data) in enumerate(parts):
         if common[number] != common[0] or data["first"] != rows:
             raise StoredFileError(f"{part_path(folder, number)} belongs to another release than the parts before it")
-        rows += int(pc.sum(pc.equal(table.column(_own_names(Schema.from_dict(data["schema"]))["rank"]), 0)).as_py())
-    tables = [table.replace_schema_metadata(None) for table, _ in parts]
+        rows += int(pc.sum(pc.equal(table.column(own["rank"]), 0)).as_py())
+    tables = all_labelled([table.replace_schema_metadata(None) for table, _ in parts], own["index"], own["row"])
     whole = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
-    return whole, parts[0][1]
+    steps = [data["coarse"] for _, data in parts if data.get("coarse") is not None]
+    coarse = [step for of_part in steps for step in of_part] if len(steps) == len(parts) else None
+    return whole, {**parts[0][1], "coarse": coarse}
 
 
 def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[str, Any]) -> Record:
@@ -203,7 +201,7 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
     of_people = {name: people.column(own[name]).to_pylist() for name in kept}
     numbers = ("row", "rank", "probability", "share_valid")[: 3 + intervals]
     row, rank, chance, *share = (found.column(own[name]).to_numpy() for name in numbers)
-    row = row - data.get("first", 0)
+    row, shape = row - data.get("first", 0), with_room_for_gaps(shape, people)
     frame = from_arrow(people, shape)
     cells = _cells(from_arrow(found, shape), layout) if len(row) else np.empty((0, len(layout.axes)))
     mark = ModelMark.from_dict(layout, data["model"])
@@ -423,16 +421,43 @@ def _stacked(first: Any, second: Any) -> pa.Table:
     return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
 
 
-def column_of(path: Path, name: str) -> str:
-    """Return the name of one of our columns in a found file."""
-    schema = unseal(KIND, (pq.read_schema(path).metadata or {})[KEY], str(path))["schema"]
-    return _own_names(Schema.from_dict(schema))[name]
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What is told of a part without reading its rows.
+
+    Parameters
+    ----------
+    first, people
+        The position of its first input row, and the hash of its input rows.
+    shape
+        The types in which it is stored.
+    statuses
+        How each input row ended.
+    counterfactuals
+        How many there are.
+    """
+
+    first: int
+    people: str
+    shape: FrameShape
+    statuses: list[str]
+    counterfactuals: int
 
 
-def people_in(path: Path) -> tuple[int, str]:
-    """Return the position of the first input row of a part, and the hash of its input rows."""
-    data = unseal(KIND, (pq.read_schema(path).metadata or {})[KEY], str(path))
-    return data["first"], data["people"]
+def glance(path: Path) -> Glance:
+    """Return what is told of a part, or raise if it is damaged or foreign."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            data = unseal(KIND, (file.schema_arrow.metadata or {})[KEY], str(path))
+            schema = Schema.from_dict(data["schema"])
+            told = file.read([_own_names(schema)["status"]]).column(0).drop_null().to_pylist()
+            shape, rows = FrameShape.from_dict(schema, data["shape"]), file.metadata.num_rows
+            return Glance(data["first"], data["people"], shape, told, rows - len(told))
+    except (OSError, pa.ArrowException, KeyError, ValueError, StoredFileError) as error:
+        raise StoredFileError(
+            f"{path} is damaged or no part of a release: {error}; remove it and the parts behind it to have them made "
+            "anew"
+        ) from error
 
 
 def digest_of_people(cells: Cells) -> str:

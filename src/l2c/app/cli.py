@@ -215,7 +215,9 @@ def explain(
     stream: Annotated[
         bool, typer.Option("--stream", help="A file of any length: --out is a folder of parts, gone on with if ended.")
     ] = False,
-    chunk: Annotated[int, typer.Option(min=1, help="With --stream, how many rows to explain at once.")] = CHUNK,
+    chunk: Annotated[
+        int | None, typer.Option(min=1, help=f"With --stream, how many rows to explain at once: {CHUNK}.")
+    ] = None,
     release: Annotated[
         Release, typer.Option(help="Tell numbers as values, or as intervals over public edges.")
     ] = "values",
@@ -265,9 +267,11 @@ def explain(
                 "--seconds is not for a stream, which may be ended at any time and goes on where it stopped"
             )
         with _progress("explaining", quiet=as_json) as (report,):
-            streamed = service.explain_stream(bundle, model, data, out, request, chunk=chunk, progress=report)
+            streamed = service.explain_stream(bundle, model, data, out, request, chunk=chunk or CHUNK, progress=report)
         _tell_streamed(streamed, as_json=as_json)
         return
+    if chunk is not None:
+        raise InputError("--chunk is how many rows of a stream to explain at once: it says nothing without --stream")
     with _progress("explaining", quiet=as_json) as (report,):
         found = service.explain_file(bundle, model, data, out, request, seconds=seconds, progress=report)
     if as_json:

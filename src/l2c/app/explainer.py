@@ -8,21 +8,24 @@ from pathlib import Path
 from typing import Any
 
 from l2c.adapters import frames
-from l2c.adapters.bundles import Bundle, digest_of, read_bundle, write_bundle
+from l2c.adapters.bundles import Bundle, read_bundle, write_bundle
+from l2c.adapters.frames import Source
 from l2c.adapters.models.deciding import described
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import within
 from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.answering import Answerer
+from l2c.app.asked import Asked
+from l2c.app.call import Call
 from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
 from l2c.app.gate import Gate
 from l2c.app.people import People
 from l2c.app.privacy import Privacy
 from l2c.app.progress import Progress
-from l2c.app.requests import Request, checked_request, whole_number_problems
-from l2c.app.streams import CHUNK, Streamed, plain_request, stream, unstreamable
+from l2c.app.requests import Request, checked_request
+from l2c.app.streams import CHUNK, Streamed, asked_of_a_stream, begun_with, stream
 from l2c.app.versions import versions
 from l2c.core.blackbox import BlackBox
 from l2c.core.explanation import Release
@@ -152,25 +155,33 @@ class Explainer:
         progress
             Called with the rows done and the rows there are.
         """
-        privacy = Privacy(release, no_copies)
-        people = self._people(frame, privacy)
-        aimed, desired = aimed_at(self.blackbox, desired)
-        wish = {
-            "desired": desired, "desired_proba": desired_proba, "lock": lock, "permit": permit, "forbid": forbid,
-            "where": where, "max_changes": max_changes, "min_sparsity": min_sparsity, "max_cost": max_cost,
-        }  # fmt: skip
-        request = checked_request(
-            self.bundle.counterer.recipe, self.classes, self.schema, rows=len(people.cells), n=n, seed=seed,
-            tries=tries, seconds=seconds, plausibility=plausibility, select=select, pool=pool, wish=wish,
-            by_row=limits, reasons=reasons, robust=Robust.of(robust), gate=gate, privacy=privacy,
-            refused=self._refused(privacy, seed, seconds),
+        asked = Asked(
+            n=n, seed=seed, desired=desired, desired_proba=desired_proba, lock=lock, permit=permit, forbid=forbid,
+            where=where, max_changes=max_changes, min_sparsity=min_sparsity, max_cost=max_cost, limits=limits,
+            robust=robust, gate=gate, plausibility=plausibility, select=select, pool=pool, tries=tries, seconds=seconds,
+            reasons=reasons, release=release, no_copies=no_copies,
         )  # fmt: skip
-        answerer = self._answerer(aimed, request, [wish, *(row for row in limits or () if isinstance(row, Mapping))])
+        people = self._people(frame, asked.privacy)
+        return self._call(asked, len(people.cells)).answer(people, progress)
+
+    def _call(self, asked: Asked, rows: int) -> Call:
+        """Return what is asked about so many rows, checked, with whoever answers it."""
+        privacy, gate = asked.privacy, asked.gate
+        aimed, desired = aimed_at(self.blackbox, asked.desired)
+        wish = asked.wish | {"desired": desired}
+        request = checked_request(
+            self.bundle.counterer.recipe, self.classes, self.schema, rows=rows, n=asked.n, seed=asked.seed,
+            tries=asked.tries, seconds=asked.seconds, plausibility=asked.plausibility, select=asked.select,
+            pool=asked.pool, wish=wish, by_row=asked.limits, reasons=asked.reasons, robust=Robust.of(asked.robust),
+            gate=gate, privacy=privacy, refused=self._refused(privacy, asked.seed, asked.seconds),
+        )  # fmt: skip
+        by_row = [row for row in asked.limits or () if isinstance(row, Mapping)]
+        answerer = self._answerer(aimed, request, [wish, *by_row])
         if privacy.intervals:
             answerer, request = answerer.over_intervals(request)
         policy = gate.policy(self.layout, self.classes) if gate else None
         notes = {**request.to_dict(), **described(aimed), "fit": dict(self.bundle.notes), **versions()}
-        return answerer.answer(people, request, policy, notes, progress)
+        return Call(answerer, request, policy, notes)
 
     def _answerer(self, aimed: BlackBox, request: Request, wishes: Sequence[Mapping[str, Any]]) -> Answerer:
         """Return who answers a call: with its range, other versions of the model, and a deadline."""
@@ -197,7 +208,7 @@ class Explainer:
 
     def explain_stream(
         self,
-        source: str | Path | Iterable[Any],
+        source: Source,
         out: str | Path,
         n: int = 100,
         *,
@@ -214,7 +225,9 @@ class Explainer:
         Parameters
         ----------
         source
-            A CSV or Parquet file, or frames as they come. To go on with frames, the same ones must come again.
+            A CSV or Parquet file, a frame, or frames as they come. To go on, the same rows must come again, cut in the
+            same pieces; of what was not done yet they may be corrected. The first frame settles the types that all are
+            stored in.
         out
             The folder.
         n
@@ -226,16 +239,12 @@ class Explainer:
         asked
             Whatever else `explain` takes, but for `limits` and `seconds`.
         """
-        problems = [*unstreamable(asked), *whole_number_problems(("chunk", chunk, 1))]
-        if problems:
-            raise InputError(problems)
-        chunks = frames.chunks_of(source, self.schema, chunk)
-        request = {"n": n, "chunk": chunk, **plain_request(asked), "bundle": digest_of(self.bundle)}
-        privacy = Privacy(asked.get("release", "values"), asked.get("no_copies"))
+        wanted = asked_of_a_stream(n, chunk, asked)
+        chunks = frames.chunks_of(source, self.schema, int(chunk))
+        call = self._call(wanted, 0)
         return stream(
-            lambda frame: self.explain(frame, n, **asked),
-            lambda frame: self._people(frame, privacy).cells,
-            chunks, Path(out), request, progress,
+            call, lambda frame: self._people(frame, wanted.privacy), chunks, Path(out), begun_with(call, int(chunk)),
+            progress,
         )  # fmt: skip
 
     def curve(

@@ -190,10 +190,13 @@ class Explanations:
         """Write everything to a Parquet file, whole or not at all; `l2c.read` reads it back."""
         self.write_part(Path(path), 0)
 
-    def write_part(self, path: Path, first: int) -> None:
-        """Write everything as a part of a longer release, in which the first row here has that position."""
+    def write_part(self, path: Path, first: int, like: FrameShape | None = None) -> None:
+        """Write everything as a part of a longer release, in which the first row here has that position.
+
+        It is stored in the types of the parts before it, if there are any: like frames of that shape.
+        """
         parts = (self.released, self.features(), self.frame, self.index, self.mark, self.notes)
-        records.write(path, *parts, first=first)
+        records.write(path, *parts, first=first, like=like)
 
     def __repr__(self) -> str:
         counts = Counter(outcome.status for outcome in self.outcomes)

@@ -265,7 +265,7 @@ def _wish(given: Any, classes: tuple[Label, ...], schema: Schema, problems: list
     if not isinstance(given, Mapping):
         problems.append(f"expected limits by name, not {given!r}")
         return Wish()
-    asked = {name: _plain(value) for name, value in given.items() if value is not None}
+    asked = {name: plainly(value) for name, value in given.items() if value is not None}
     desired, proba = asked.pop("desired", None), asked.pop("desired_proba", None)
     wanted = _classes(desired, classes, problems)
     wrong = [] if proba is None else list(_range_problems(proba))
@@ -288,16 +288,16 @@ def _limits(asked: Mapping[str, Any], schema: Schema, problems: list[str]) -> Li
     return limits if unfit else limits.split(schema.features)
 
 
-def _plain(given: Any) -> Any:
+def plainly(given: Any) -> Any:
     """Return what a caller gave without numpy's numbers, and with what can be walked along only once in a list."""
     if isinstance(given, np.generic | np.ndarray):
         return given.tolist()
     if isinstance(given, Mapping):
-        return {name: _plain(value) for name, value in given.items()}
+        return {name: plainly(value) for name, value in given.items()}
     if isinstance(given, tuple):
-        return tuple(_plain(value) for value in given)
+        return tuple(plainly(value) for value in given)
     if isinstance(given, Iterator | list):
-        return [_plain(value) for value in given]
+        return [plainly(value) for value in given]
     return given
 
 

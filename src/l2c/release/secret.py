@@ -51,3 +51,7 @@ class Secret:
         """What decides the draws where no caller may: 64 bits that nobody knows without the key."""
         digest = hashlib.blake2b(key=self.key[KEY_BYTES:], digest_size=8, person=b"l2c draws").digest()
         return int.from_bytes(digest, "little")
+
+    def mark(self, content: bytes) -> str:
+        """Return a hash by which content is recognised, and by which nobody without the key can test a guess."""
+        return hashlib.blake2b(content, key=self.key[KEY_BYTES:], digest_size=16, person=b"l2c mark").hexdigest()

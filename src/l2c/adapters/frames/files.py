@@ -12,6 +12,7 @@ import narwhals as nw
 import pandas as pd
 import pyarrow as pa
 
+from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.errors import DataError, nearest
 
@@ -21,12 +22,13 @@ SUFFIXES = (".csv", ".parquet")
 def read_file(path: str | Path, schema: Schema | None = None) -> pd.DataFrame:
     """Return the table in a CSV or Parquet file, as pandas reads it: an empty cell or "NA" is missing.
 
-    A CSV file has no types. With a schema, a column whose levels are texts stays text where they look like numbers.
+    A CSV file has no types. With a schema, a column whose levels are texts stays text where they look like numbers, and
+    one of fractions is one of fractions where all of them are whole.
     """
     path = checked_path(path)
     with telling_problems(path):
         csv = path.suffix.lower() == ".csv"
-        frame = pd.read_csv(path, dtype=texts_of(schema)) if csv else pd.read_parquet(path)
+        frame = with_fractions(pd.read_csv(path, dtype=texts_of(schema)), schema) if csv else pd.read_parquet(path)
     if frame.empty:
         raise DataError(f"file {str(path)!r} has no rows")
     return frame
@@ -60,6 +62,25 @@ def texts_of(schema: Schema | None) -> dict[str, type[str]]:
         for feature in features
         if feature.levels and all(isinstance(level, str) for level in feature.levels)
     }
+
+
+def with_fractions(frame: pd.DataFrame, schema: Schema | None, *, gaps_alone: bool = False) -> pd.DataFrame:
+    """Return rows in which numbers that need not be whole are fractions, also where all of these happen to be whole.
+
+    Parameters
+    ----------
+    gaps_alone
+        Whether only numbers that may be missing are meant: a file with types says itself what the others are.
+    """
+    features = (feature for feature in schema.features if feature.name in frame) if schema else ()
+    fractions = (one.name for one in features if one.missing or not (gaps_alone or _is_whole(one)))
+    whole = [name for name in fractions if str(frame.dtypes[name]).startswith(("int", "uint"))]
+    return frame.astype(dict.fromkeys(whole, float)) if whole else frame
+
+
+def _is_whole(feature: Feature) -> bool:
+    """Return whether a feature is a whole number whenever it is one."""
+    return feature.integer if feature.numeric else not any(isinstance(level, float) for level in feature.levels)
 
 
 def write_file(frame: Any, path: str | Path) -> None:
