@@ -10,8 +10,8 @@ import pytest
 from l2c import Feature, Schema
 from l2c.adapters.frames import shape_of
 from l2c.adapters.frames.storing import from_arrow, to_arrow
-from l2c.adapters.parts import all_labelled, stored_like, with_room_for_gaps
-from l2c.errors import DataError
+from l2c.adapters.parts import in_common, part_path, parts_in, remove_drafts, stored_like, with_room_for_gaps
+from l2c.errors import DataError, StoredFileError
 
 SCHEMA = Schema(
     (
@@ -24,7 +24,8 @@ FIRST = pd.DataFrame({"age": [30, 40], "job": ["cook", "clerk"], "owner": [True,
 
 
 def stored(first, later, unread=(False, False)) -> pa.Table:
-    return stored_like(shape_of(first, SCHEMA), to_arrow(later), shape_of(later, SCHEMA), list(unread))
+    table, _ = stored_like(shape_of(first, SCHEMA), to_arrow(later), shape_of(later, SCHEMA), list(unread))
+    return table
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,10 @@ def test_a_gap_is_none_where_whole_numbers_are_stored():
     assert table.column("age").to_pylist() == [30, None]
     wide = with_room_for_gaps(shape_of(FIRST, SCHEMA), table)
     assert from_arrow(table, wide).dtypes.astype(str).to_dict() == {"age": "float64", "job": "str", "owner": "bool"}
+    owners = stored(FIRST, FIRST.assign(owner=pd.Series([True, None], dtype=object)))
+    assert owners.column("owner").type == pa.bool_()
+    held = from_arrow(owners, with_room_for_gaps(shape_of(FIRST, SCHEMA), owners))["owner"]
+    assert (held.dtype, held[0], bool(held.isna()[1])) == (object, True, True)
     polars = pl.from_pandas(FIRST)
     gone = stored(polars, polars.with_columns(age=pl.Series([30.0, float("nan")])))
     assert gone.column("age").to_pylist() == [30, None]
@@ -71,11 +76,53 @@ def test_what_does_not_fit_is_left_out_of_unread_rows_and_refused_of_others():
         stored(FIRST, pl.from_pandas(FIRST))
 
 
-def test_parts_without_labels_are_labelled_by_their_rows_where_others_have_some():
-    plain, numbered = pa.table({"row": [0, 1]}), pa.table({"index": [70, 80], "row": [2, 3]})
-    named = pa.table({"row": [4], "index": ["ann"]})
-    assert [table.column_names for table in all_labelled([plain, plain], "index", "row")] == [["row"], ["row"]]
-    told = all_labelled([plain, numbered], "index", "row")
-    assert [table.column("index").to_pylist() for table in told] == [[0, 1], [70, 80]]
-    told = all_labelled([plain, numbered, named], "index", "row")
-    assert [table.column("index").to_pylist() for table in told] == [["0", "1"], ["70", "80"], ["ann"]]
+@pytest.mark.parametrize("later", [FIRST.assign(age=[0.1, 0.2]), pl.from_pandas(FIRST.assign(age=[0.1, 0.2]))])
+def test_a_number_is_not_rounded_to_fit(later):
+    first = later.astype({"age": "float32"}) if isinstance(later, pd.DataFrame) else later.cast({"age": pl.Float32})
+    with pytest.raises(DataError, match=r"'age' was stored as [fF]loat32 in the first part and is [fF]loat64 here"):
+        stored(first, later)
+    assert stored(first, later, unread=[True, True]).column("age").null_count == 2
+    assert stored(later, first).column("age").to_pylist() == [0.10000000149011612, 0.20000000298023224]
+
+
+def test_a_value_that_the_first_part_has_no_category_for_is_left_out_of_unread_rows_and_refused_of_others():
+    first = FIRST.astype({"job": pd.CategoricalDtype(["cook", "clerk"])})
+    later = FIRST.assign(job=["pilot", "clerk"])
+    assert stored(first, later, unread=[True, False]).column("job").to_pylist() == [None, "clerk"]
+    with pytest.raises(DataError, match=r"'job' was stored as category\[str\] in the first part and is str here"):
+        stored(first, later, unread=[False, True])
+    without = shape_of(FIRST[1:].astype({"job": pd.CategoricalDtype(["clerk", "pilot"])}), SCHEMA)
+    with pytest.raises(DataError, match="column 'job' has no category 'cook'; add it to the column's categories"):
+        from_arrow(to_arrow(FIRST), without)
+
+
+def test_parts_miss_objects_alike_where_any_of_them_says_how():
+    schema = Schema((Feature(name="job", kind="categorical", levels=("clerk", "cook"), missing=True),))
+    shapes = [shape_of(pd.DataFrame({"job": pd.Series(told, dtype=object)}), schema) for told in (["cook"], [None])]
+    _, later = stored_like(shapes[0], to_arrow(pd.DataFrame({"job": [None]}, dtype=object)), shapes[1], [False])
+    for given in (shapes, [shapes[0], later], [later, shapes[0]]):
+        assert [dtype.none for _, dtype in in_common(given).columns] == [True]
+    assert in_common([shapes[0], shapes[0]]) == shapes[0]
+    assert in_common([shapes[0], shape_of(pd.DataFrame({"job": ["cook"]}), schema)]) is None
+
+
+def test_parts_are_found_in_order_and_none_may_be_missing_among_them(tmp_path):
+    for number in (2, 0, 1, 100_000):
+        part_path(tmp_path, number).touch()
+    with pytest.raises(StoredFileError, match=r"holds part-100000.parquet and not part-00003.parquet, which comes bef"):
+        parts_in(tmp_path)
+    part_path(tmp_path, 100_000).unlink()
+    assert [path.name for path in parts_in(tmp_path)] == [f"part-0000{number}.parquet" for number in range(3)]
+
+
+def test_nothing_is_removed_but_drafts_of_parts(tmp_path):
+    kept = [
+        "part-00000.parquet",
+        ".0123456789abcdef-note.txt",
+        ".part-00001.parquet",
+        "0123456789abcdef-part-00001.parquet",
+    ]
+    for name in (*kept, ".0123456789abcdef-part-00001.parquet"):
+        (tmp_path / name).touch()
+    remove_drafts(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(kept)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import l2c
-from l2c.errors import InputError
-from loans import applicants, desk, granted
+from l2c.adapters import records
+from l2c.app.audit import audit_file
+from l2c.errors import InputError, StoredFileError
+from loans import applicants, desk, granted, score
 
 ROWS = applicants(30, seed=6)
 ASKED = {"n": 3, "tries": 500, "reasons": False}
@@ -35,6 +38,13 @@ def gone_on_with(folder, **asked) -> l2c.Streamed:
     told = desk().explain_stream(ROWS, folder, chunk=10, **{**ASKED, **asked})
     assert (told.parts_before, told.parts) == (2, 3)
     return told
+
+
+def begun_in(folder) -> dict[str, str]:
+    """Return what the first part of a folder says of what it was begun with."""
+    stream = records.glance(folder / "part-00000.parquet").stream
+    assert json.loads(json.dumps(stream)) == stream
+    return stream["request"]
 
 
 def once(*values):
@@ -68,6 +78,13 @@ def test_limits_within_limits_too(tmp_path):
         ({"desired": "granted"}, {"desired": ["granted"]}),
         ({"desired": ["granted", "refused"]}, {"desired": ("refused", "granted")}),
         ({"permit": {"hours": (20, 45)}}, {"permit": {"hours": np.array([20.0, 45.0])}}),
+        ({"permit": {"hours": (20, 45)}}, {"permit": {"hours": {"from": 20, "to": 45}}}),
+        ({"permit": {"job": ["cook", "clerk"]}}, {"permit": {"job": ("clerk", "cook", "clerk")}}),
+        (
+            {"forbid": {"job": [("cook", "clerk"), ("*", "pilot")]}},
+            {"forbid": {"job": [("*", ["pilot"]), ("cook", "clerk")]}},
+        ),
+        ({"where": ["hours <= 45", "age > 20"]}, {"where": "age>20 and hours<=45"}),
         ({"n": 3}, {"n": np.int64(3)}),
         ({"release": "values"}, {"no_copies": False}),
     ],
@@ -81,7 +98,11 @@ def test_the_same_request_said_otherwise_goes_on(tmp_path, one, other):
     ("one", "other", "named"),
     [
         ({"permit": {"hours": (20, np.int64(45))}}, {"permit": {"hours": (20, np.int64(40))}}, "permit"),
+        ({"permit": {"hours": (20, None)}}, {"permit": {"hours": (None, 20)}}, "permit"),
+        ({"permit": {"school": {"from": "low"}}}, {"permit": {"school": {"from": "middle"}}}, "permit"),
+        ({"forbid": {"job": [("cook", "clerk")]}}, {"forbid": {"job": [("clerk", "cook")]}}, "forbid"),
         ({"where": "hours <= 40"}, {"where": "hours <= 45"}, "where"),
+        ({"where": "job == 'cook'"}, {"where": "school == 'low'"}, "where"),
         ({}, {"where": "hours <= 45"}, "where"),
         ({"desired": "granted"}, {"desired": "refused"}, "desired"),
         ({"desired_proba": (0.5, 0.9)}, {"desired_proba": (0.5, 0.95)}, "desired_proba"),
@@ -137,12 +158,48 @@ def test_a_population_is_known_by_its_rows_and_leaves_none_of_them(tmp_path, lin
     assert not others.equals(people)
     with pytest.raises(EndedError):
         linkable.explain_stream(ROWS, tmp_path, chunk=10, progress=end_after_two, **ASKED, gate=gate(people))
-    kept = (tmp_path / "_stream.json").read_text()
+    kept = str(begun_in(tmp_path))
     assert not any(word in kept for word in ("savings", "school", *people["job"]))
     with pytest.raises(InputError, match="population differs"):
         linkable.explain_stream(ROWS, tmp_path, chunk=10, **ASKED, gate=gate(others))
     with pd.option_context("display.max_columns", 2):
         assert linkable.explain_stream(ROWS, tmp_path, chunk=10, **ASKED, gate=gate(people.copy())).parts_before == 2
+
+
+def test_a_population_is_known_by_a_hash_that_nobody_without_the_key_can_test(tmp_path, linkable):
+    assert linkable.bundle.secret is not None
+    keys = [linkable.bundle.secret.key, bytes(64)[: len(linkable.bundle.secret.key)]]
+    for number, key in enumerate(keys):
+        secret = replace(linkable.bundle.secret, key=key)
+        under = replace(linkable, bundle=replace(linkable.bundle, secret=secret))
+        under.explain_stream(ROWS[:10], tmp_path / str(number), **ASKED, gate=gate(applicants(100, seed=9)))
+    marks = [begun_in(tmp_path / str(number))["population"] for number in range(2)]
+    assert marks[0] != marks[1]
+
+
+def test_the_answers_for_a_population_are_known_too(tmp_path, linkable):
+    people = applicants(100, seed=9)
+    told = np.where(granted(people) > 0.5, "granted", "refused")
+    gates = [replace(gate(people), population_prediction=one) for one in (told, np.roll(told, 1))]
+    linkable.explain_stream(ROWS, tmp_path, **ASKED, gate=gates[0])
+    assert linkable.explain_stream(ROWS, tmp_path, **ASKED, gate=gates[0]).parts_before == 1
+    with pytest.raises(InputError, match="another request: population differs"):
+        linkable.explain_stream(ROWS, tmp_path, **ASKED, gate=gates[1])
+
+
+def scored(frame: pd.DataFrame) -> np.ndarray:
+    return score(frame)
+
+
+scored.regression = True
+
+
+def test_another_range_of_what_is_predicted_is_another_request(tmp_path):
+    explainer = l2c.L2C(epochs=0, select="first").fit(applicants(), scored, desk().schema, desired=(0, None))
+    explainer.explain_stream(ROWS, tmp_path, **ASKED, desired=(0.5, None))
+    assert explainer.explain_stream(ROWS, tmp_path, **ASKED, desired=(0.5, None)).parts_before == 1
+    with pytest.raises(InputError, match="another request: range differs"):
+        explainer.explain_stream(ROWS, tmp_path, **ASKED, desired=(0.4, None))
 
 
 def test_what_is_told_in_coarser_levels_is_read_as_one(tmp_path, linkable):
@@ -154,6 +211,13 @@ def test_what_is_told_in_coarser_levels_is_read_as_one(tmp_path, linkable):
     assert found.released.coarse.tolist() == whole.released.coarse.tolist()
     found.write(tmp_path / "found.parquet")
     pd.testing.assert_frame_equal(l2c.read(tmp_path / "found.parquet").to_frame(), whole.to_frame())
+
+
+def test_a_folder_is_audited_as_one_file_is(tmp_path, linkable):
+    linkable.explain_stream(ROWS, tmp_path / "found", chunk=10, **ASKED)
+    linkable.explain(ROWS, **ASKED).write(tmp_path / "found.parquet")
+    folder, file = (audit_file(tmp_path / name).to_dict() for name in ("found", "found.parquet"))
+    assert folder == file
 
 
 @pytest.mark.parametrize(
@@ -177,12 +241,40 @@ def test_rows_that_cannot_be_used_leave_the_folder_free(tmp_path):
     assert desk().explain_stream(ROWS, tmp_path, **ASKED, lock=["job"]).parts_before == 0
 
 
-def test_a_folder_that_was_marked_and_holds_no_part_is_free(tmp_path):
+def test_a_folder_that_holds_no_part_any_more_is_free(tmp_path):
     desk().explain_stream(ROWS, tmp_path, **ASKED)
     (tmp_path / "part-00000.parquet").unlink()
     (tmp_path / ".0123456789abcdef-part-00000.parquet").write_bytes(b"half")
     assert desk().explain_stream(ROWS, tmp_path, **ASKED, lock=["job"]).parts_before == 0
-    assert "job" in json.loads((tmp_path / "_stream.json").read_text())["request"]["lock"]
+    assert "job" in begun_in(tmp_path)["lock"]
+    assert [path.name for path in tmp_path.iterdir()] == ["part-00000.parquet"]
+
+
+def test_parts_of_another_request_behind_a_gap_are_not_taken_for_done(tmp_path):
+    begun(tmp_path)
+    (tmp_path / "part-00000.parquet").unlink()
+    for asked in ({}, {"lock": ["job"]}):
+        with pytest.raises(StoredFileError, match=r"holds part-00001.parquet and not part-00000.parquet, which comes"):
+            desk().explain_stream(ROWS, tmp_path, chunk=10, **ASKED, **asked)
+    with pytest.raises(StoredFileError, match="remove all parts behind the gap"):
+        l2c.read(tmp_path)
+
+
+def test_a_part_of_another_request_among_the_others_is_told(tmp_path):
+    begun(tmp_path / "one")
+    begun(tmp_path / "other", lock=["job"])
+    part = "part-00001.parquet"
+    (tmp_path / "other" / part).replace(tmp_path / "one" / part)
+    with pytest.raises(InputError, match="was begun with another request: lock differs"):
+        desk().explain_stream(ROWS, tmp_path / "one", chunk=10, **ASKED)
+    with pytest.raises(StoredFileError, match=f"{part} belongs to another release than the parts before it"):
+        l2c.read(tmp_path / "one")
+
+
+def test_a_found_file_is_no_part_of_a_stream(tmp_path):
+    desk().explain(ROWS[:10], **ASKED).write(tmp_path / "part-00000.parquet")
+    with pytest.raises(InputError, match=r"part-00000.parquet is a release by itself, and no part of a stream; choose"):
+        desk().explain_stream(ROWS, tmp_path, chunk=10, **ASKED)
 
 
 def test_an_unknown_argument_is_told_as_by_any_function(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import l2c
-from l2c.errors import DataError, InputError
+from l2c.adapters.frames.chunks import _filled
+from l2c.errors import DataError, InputError, StoredFileError
 from loans import SCHEMA, applicants, desk, granted
 
 ROWS = applicants(40, seed=8)
@@ -134,6 +137,12 @@ def labels(found: pd.DataFrame) -> list[object] | None:
     return found["index"].tolist() if "index" in found else None
 
 
+def written_and_read(found: l2c.Explanations, tmp_path) -> pd.DataFrame:
+    """Return what a found file tells: labels of several types are texts there."""
+    found.write(tmp_path / "whole.parquet")
+    return l2c.read(tmp_path / "whole.parquet").to_frame()
+
+
 @pytest.mark.parametrize(
     "index",
     [
@@ -142,18 +151,118 @@ def labels(found: pd.DataFrame) -> list[object] | None:
         pd.Index([f"p{place}" for place in range(40)]),
         pd.Index([*range(20), *range(100, 120)]),
         pd.Index([*range(10), *(f"p{place}" for place in range(30))], dtype=object),
+        pd.Index([*range(100, 110), *(f"p{place}" for place in range(30))], dtype=object),
+        pd.Index([*range(20), *range(20)]),
+        pd.Index([*range(1, 40), 0]),
+        pd.RangeIndex(39, -1, -1),
+        pd.Index([*map(float, range(20)), *(place + 0.5 for place in range(20))]),
+        pd.Index([None] * 10 + [f"p{place}" for place in range(30)]),
+        pd.date_range("2026-01-01", periods=40, name="day"),
+        pd.MultiIndex.from_arrays([pd.RangeIndex(40), list("abcd") * 10]),
     ],
-    ids=["range", "steps", "texts", "from somewhere on", "numbers and texts"],
-)
-def test_labels_are_those_of_one_call(tmp_path, index):
+    ids=[
+        "range", "steps", "texts", "from somewhere on", "places and texts", "numbers and texts", "twice the same",
+        "shuffled", "backwards", "fractions", "gaps", "days", "levels",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("chunk", [1, 10])
+def test_labels_are_those_of_one_call(tmp_path, index, chunk):
     rows = ROWS.set_axis(index, axis=0)
-    expected = [
-        str(label) if index.dtype == object else label for label in labels(desk().explain(rows, **ASKED).to_frame())
-    ]
-    assert labels(streamed(rows, tmp_path / "frame")) == expected
-    if index.dtype != object:
+    expected = labels(written_and_read(desk().explain(rows, **ASKED), tmp_path))
+    assert labels(streamed(rows, tmp_path / "frame", chunk=chunk)) == expected
+    if index.dtype != object or isinstance(index, pd.MultiIndex):
         rows.to_parquet(tmp_path / "rows.parquet", row_group_size=7)
-        assert labels(streamed(tmp_path / "rows.parquet", tmp_path / "found")) == expected
+        assert labels(streamed(tmp_path / "rows.parquet", tmp_path / "found", chunk=chunk)) == expected
+
+
+def test_a_range_of_labels_that_is_not_as_long_as_the_file_is_not_its_own(tmp_path, whole):
+    table = pa.Table.from_pandas(ROWS)
+    with pq.ParquetWriter(tmp_path / "rows.parquet", pa.Table.from_pandas(ROWS[:4]).schema) as file:
+        for start in range(0, 40, 4):
+            file.write_table(table[start : start + 4].cast(file.schema))
+    for chunk in (4, 7, 40):
+        found = streamed(tmp_path / "rows.parquet", tmp_path / str(chunk), chunk=chunk)
+        pd.testing.assert_frame_equal(found, whole)
+
+
+def test_labels_of_frames_as_they_come_are_told_where_some_are_no_places(tmp_path):
+    frames = [ROWS[:10], ROWS[10:20].set_axis(range(500, 510), axis=0), ROWS[20:].reset_index(drop=True)]
+    found = streamed(iter(frames), tmp_path)
+    assert dict.fromkeys(labels(found)) == dict.fromkeys([*range(10), *range(500, 510), *range(20, 40)])
+    assert "index" in pd.read_parquet(tmp_path)
+
+
+def test_labels_of_other_types_than_those_before_are_refused(tmp_path):
+    named = ROWS[20:].set_axis([f"p{place}" for place in range(20)], axis=0)
+    with pytest.raises(
+        DataError, match=r"^frame 1 of the source: its row labels are of type string, those of the frames before it"
+    ):
+        desk().explain_stream([ROWS[:20], named], tmp_path, **ASKED)
+    assert len(l2c.read(tmp_path).outcomes) == 20
+    assert pq.read_table(tmp_path).num_rows > 20
+
+
+def test_rows_that_are_called_otherwise_are_other_rows(tmp_path):
+    named = [ROWS.set_axis([f"{letter}{place}" for place in range(40)], axis=0) for letter in "ab"]
+    desk().explain_stream(named[0][:20], tmp_path, chunk=10, **ASKED)
+    with pytest.raises(InputError, match=r"part-00000.parquet was made of other rows than those that come now"):
+        desk().explain_stream(named[1], tmp_path, chunk=10, **ASKED)
+    assert desk().explain_stream(named[0], tmp_path, chunk=10, **ASKED).parts_before == 2
+
+
+def in_categories(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(job=frame["job"].astype(str).astype("category"))
+
+
+BY_JOB = ROWS.sort_values("job", ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda: in_categories(BY_JOB),
+        lambda: [in_categories(BY_JOB[start : start + 10].reset_index(drop=True)) for start in range(0, 40, 10)],
+        lambda: [pa.Table.from_pandas(in_categories(BY_JOB[start : start + 10])) for start in range(0, 40, 10)],
+        lambda: pa.concat_tables(
+            [pa.Table.from_pandas(in_categories(BY_JOB[start : start + 8])) for start in range(0, 40, 8)]
+        ),
+        lambda: pl.from_pandas(BY_JOB).with_columns(pl.col("job").cast(pl.Categorical)),
+    ],
+    ids=["pandas", "pandas by pieces", "arrow by pieces", "arrow of pieces", "polars"],
+)  # fmt: skip
+@pytest.mark.parametrize("lock", [(), ("job",)])
+def test_categories_that_only_later_rows_have_are_known_from_the_first(tmp_path, given, lock):
+    desk().explain_stream(given(), tmp_path, chunk=10, **ASKED, lock=lock)
+    found, whole = l2c.read(tmp_path), desk().explain(BY_JOB, **ASKED, lock=lock)
+    told = found.to_frame()
+    told = told if isinstance(told, pd.DataFrame) else pl.from_dataframe(told).to_pandas()
+    pd.testing.assert_frame_equal(
+        told.astype({"job": str}), whole.to_frame().astype({"job": str}), check_dtype=False, check_categorical=False
+    )
+    assert found.outcomes == whole.outcomes
+    assert pl.read_parquet(tmp_path).height == len(pd.read_parquet(tmp_path)) == len(found) + 40
+
+
+@pytest.mark.parametrize("lock", [(), ("job",)])
+def test_categories_in_a_file_too(tmp_path, lock):
+    table = pl.from_pandas(BY_JOB).with_columns(pl.col("job").cast(pl.Categorical))
+    table.write_parquet(tmp_path / "rows.parquet", row_group_size=10)
+    found = desk().explain_stream(tmp_path / "rows.parquet", tmp_path / "found", chunk=8, **ASKED, lock=lock).read()
+    whole = desk().explain(pd.read_parquet(tmp_path / "rows.parquet"), **ASKED, lock=lock)
+    pd.testing.assert_frame_equal(found.to_frame(), whole.to_frame(), check_dtype=False, check_categorical=False)
+    assert found.frame["job"].tolist() == BY_JOB["job"].tolist()
+
+
+def test_ordered_categories_that_the_first_frame_does_not_have_are_refused(tmp_path):
+    levels = SCHEMA["school"].levels
+    rows = [ROWS[ROWS["school"] != "high"], ROWS[ROWS["school"] == "high"]]
+    orders = [pd.CategoricalDtype(list(order), ordered=True) for order in (levels[:2], levels)]
+    typed = [some.astype({"school": order}) for some, order in zip(rows, orders, strict=True)]
+    with pytest.raises(
+        DataError, match=r"^rows \d+ and on: column 'school' was stored as category\[str\] in the first"
+    ):
+        desk().explain_stream(typed, tmp_path, **ASKED, lock=["school"])
+    assert l2c.read(tmp_path).frame["school"].tolist() == rows[0]["school"].tolist()
 
 
 def test_rows_that_are_labelled_by_their_places_alone_have_no_labels(tmp_path, whole):
@@ -162,13 +271,39 @@ def test_rows_that_are_labelled_by_their_places_alone_have_no_labels(tmp_path, w
         pd.testing.assert_frame_equal(streamed(source, tmp_path / str(number)), whole)
 
 
+def test_batches_are_put_together_whatever_their_size():
+    batches = pa.table({"row": range(25)}).to_batches(3)
+    assert [table["row"].to_pylist() for table in _filled(iter(batches), 10)] == [
+        [*range(10)], [*range(10, 20)], [*range(20, 25)]
+    ]  # fmt: skip
+
+
+def test_whole_numbers_of_a_file_with_types_stay_whole_where_fractions_are_allowed(tmp_path):
+    rows = ROWS.assign(hours=ROWS["hours"].round().astype("int64"))
+    rows.to_parquet(tmp_path / "rows.parquet")
+    asked = {**ASKED, "lock": ["hours"]}
+    found = desk().explain_stream(tmp_path / "rows.parquet", tmp_path / "found", chunk=10, **asked).read()
+    pd.testing.assert_frame_equal(found.to_frame(), desk().explain(rows, **asked).to_frame())
+    assert found.frame["hours"].dtype == "int64"
+
+
+def test_levels_that_are_whole_numbers_stay_whole_in_a_file_without_types(tmp_path):
+    rows = applicants().assign(room=np.arange(120) % 3 + 1)
+    schema = l2c.Schema((*SCHEMA.features, l2c.Feature(name="room", kind="categorical", levels=(1, 2, 3))))
+    explainer = l2c.L2C(epochs=0, select="first").fit(rows, granted, schema)
+    rows[:40].to_csv(tmp_path / "rows.csv", index=False)
+    as_it_was_read(tmp_path / "rows.csv", tmp_path, explainer)
+    assert l2c.read(tmp_path / "found").frame["room"].dtype == "int64"
+
+
 def test_row_groups_do_not_decide_how_many_parts_there_are(tmp_path):
     ROWS.astype({"job": "category", "school": "category"}).to_parquet(tmp_path / "rows.parquet", row_group_size=3)
     told = desk().explain_stream(tmp_path / "rows.parquet", tmp_path / "found", chunk=16, **ASKED)
     assert [len(l2c.read(part).outcomes) for part in sorted(told.folder.glob("part-*"))] == [16, 16, 8]
 
 
-def test_numbers_that_may_be_missing_are_fractions_in_every_chunk_of_a_file(tmp_path):
+@pytest.mark.parametrize("stored", [pa.int64(), pa.uint8()])
+def test_numbers_that_may_be_missing_are_fractions_in_every_chunk_of_a_file(tmp_path, stored):
     features = tuple(
         l2c.Feature(name=f.name, kind=f.kind, levels=f.levels, integer=f.integer, missing=f.name == "age")
         for f in SCHEMA.features
@@ -177,7 +312,7 @@ def test_numbers_that_may_be_missing_are_fractions_in_every_chunk_of_a_file(tmp_
     gaps = applicants().assign(age=gaps["age"])
     explainer = l2c.L2C(epochs=0, select="first").fit(gaps, _with_gaps, l2c.Schema(features))
     table = pa.Table.from_pandas(ROWS, preserve_index=False)
-    ages = pa.array([None if place == 33 else age for place, age in enumerate(ROWS["age"].tolist())], pa.int64())
+    ages = pa.array([None if place == 33 else age for place, age in enumerate(ROWS["age"].tolist())], stored)
     pq.write_table(table.set_column(0, "age", ages), tmp_path / "rows.parquet")
     asked = explainer.explain(pd.read_parquet(tmp_path / "rows.parquet"), **ASKED).to_frame()
     pd.testing.assert_frame_equal(streamed(tmp_path / "rows.parquet", tmp_path / "found", explainer=explainer), asked)
@@ -188,3 +323,31 @@ def _with_gaps(frame: pd.DataFrame) -> np.ndarray:
 
 
 _with_gaps.classes = granted.classes
+
+
+def test_missing_objects_are_said_alike_in_all_parts(tmp_path):
+    features = tuple(replace(feature, missing=feature.name == "job") for feature in SCHEMA.features)
+    rows = applicants().astype({"job": object})
+    rows.loc[7, "job"] = None
+    explainer = l2c.L2C(epochs=0, select="first").fit(rows, _with_any_job, l2c.Schema(features))
+    some = ROWS.astype({"job": object})
+    some.loc[15, "job"] = None
+    streamed(some, tmp_path, explainer=explainer)
+    assert l2c.read(tmp_path).frame["job"][15] is None
+
+
+def _with_any_job(frame: pd.DataFrame) -> np.ndarray:
+    return granted(frame.assign(job=frame["job"].astype(object).where(frame["job"].notna(), "clerk")))
+
+
+_with_any_job.classes = granted.classes
+
+
+def test_a_part_in_the_place_of_one_with_the_same_rows_is_told(tmp_path):
+    twice = [pl.from_pandas(ROWS[:10])] * 2
+    desk().explain_stream(twice, tmp_path, **ASKED)
+    (tmp_path / "part-00001.parquet").write_bytes((tmp_path / "part-00000.parquet").read_bytes())
+    with pytest.raises(InputError, match=r"part-00001.parquet was made of other rows than those that come now"):
+        desk().explain_stream(twice, tmp_path, **ASKED)
+    with pytest.raises(StoredFileError, match=r"part-00001.parquet belongs to another release"):
+        l2c.read(tmp_path)

@@ -16,7 +16,7 @@ import pytest
 
 import l2c
 from l2c.errors import DataError, InputError, StoredFileError
-from loans import applicants, desk
+from loans import applicants, desk, granted
 
 ROWS = applicants(50, seed=4)
 ASKED = {"n": 3, "seed": 1, "tries": 2000, "reasons": False}
@@ -77,6 +77,7 @@ def test_frames_as_they_come_tell_only_how_many_are_done(tmp_path):
 def test_any_tool_reads_the_folder_as_one_table(whole, tmp_path):
     desk().explain_stream([ROWS[:20], ROWS[20:]], tmp_path / "found.parquet", **ASKED)
     table = pd.read_parquet(tmp_path / "found.parquet")
+    assert pl.read_parquet(tmp_path / "found.parquet").height == len(table)
     assert (table["rank"] == 0).sum() == 50
     assert table[table["rank"] > 0]["row"].tolist() == whole.to_frame()["row"].tolist()
     part = l2c.read(tmp_path / "found.parquet" / "part-00001.parquet")
@@ -133,9 +134,11 @@ def test_a_killed_process_leaves_what_can_be_read_and_gone_on_with(tmp_path, who
 def test_what_was_half_written_is_not_read_and_is_written_anew(tmp_path, whole):
     out, parts = tmp_path / "found", [ROWS[:20], ROWS[20:].reset_index(drop=True)]
     desk().explain_stream(parts, out, **ASKED)
-    (out / "part-00001.parquet").rename(out / ".0123456789abcdef-part-00001.parquet")
+    draft = out / ".0123456789abcdef-part-00001.parquet"
+    (out / "part-00001.parquet").rename(draft)
     assert len(l2c.read(out).outcomes) == 20
     assert desk().explain_stream(parts, out, **ASKED).parts_before == 1
+    assert not draft.exists()
     assert same(l2c.read(out), whole)
 
 
@@ -165,6 +168,25 @@ def test_another_file_other_rows_and_another_explainer_are_refused(tmp_path):
     other = l2c.L2C(epochs=0, select="first").fit(applicants(), desk()._model, desk().schema)
     with pytest.raises(InputError, match=r"bundle differs; .* saved and loaded is the same$"):
         other.explain_stream([ROWS[:6]], tmp_path / "frames", **ASKED)
+
+
+def test_what_is_wrong_with_the_first_rows_is_told_as_by_one_call(tmp_path):
+    wrong = ROWS.drop(columns="job")
+    with pytest.raises(DataError, match=r"^column 'job' is missing, but the schema declares it$"):
+        desk().explain_stream([wrong], tmp_path, **ASKED)
+
+
+def test_a_source_is_told_where_a_frame_is_expected(tmp_path):
+    for source in ("rows.csv", tmp_path / "rows.parquet", iter([ROWS])):
+        with pytest.raises(
+            DataError, match=r"^expected a data frame .*; explain_stream explains a file, or frames as th"
+        ):
+            desk().explain(source, 2)
+
+
+def test_a_folder_in_which_there_is_nothing_to_be_seen_is_free(tmp_path):
+    (tmp_path / ".DS_Store").touch()
+    assert desk().explain_stream([ROWS[:5]], tmp_path, **ASKED).parts == 1
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
@@ -198,6 +220,13 @@ def test_rows_that_cannot_be_read_are_told_by_their_place_in_the_stream(tmp_path
     assert found.outcomes == desk().explain(rows, **ASKED).outcomes
 
 
+def test_what_is_quoted_of_a_row_is_left_as_it_is(tmp_path):
+    rows = ROWS.assign(job=ROWS["job"].where(np.arange(50) != 33, "x, row 3: y"))
+    found = desk().explain_stream(rows, tmp_path, chunk=10, **ASKED).read()
+    assert found.outcomes[33].sentence.startswith("column 'job', row 33: 'x, row 3: y' is not a known level")
+    assert found.outcomes == desk().explain(rows, **ASKED).outcomes
+
+
 def test_files_that_are_none_are_told(tmp_path):
     for name, content in (("a.csv", b""), ("a.parquet", b"no")):
         (tmp_path / name).write_bytes(content)
@@ -213,9 +242,25 @@ def test_a_damaged_part_is_told_with_what_to_do(tmp_path, whole):
     part.write_bytes(part.read_bytes()[:-100])
     with pytest.raises(StoredFileError, match=rf"^{part} is damaged or no part .*; remove it and the parts behind it"):
         desk().explain_stream(ROWS, tmp_path, chunk=20, **ASKED)
-    part.unlink()
+    for gone in (part, tmp_path / "part-00002.parquet"):
+        gone.unlink()
     assert desk().explain_stream(ROWS, tmp_path, chunk=20, **ASKED).parts_before == 1
     assert same(l2c.read(tmp_path), whole)
+
+
+def test_a_single_byte_that_is_another_one_is_not_gone_on_with(tmp_path):
+    desk().explain_stream(ROWS[:20], tmp_path, chunk=10, **ASKED)
+    part = tmp_path / "part-00000.parquet"
+    content = part.read_bytes()
+    for place in range(40, len(content) // 2, 331):
+        part.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        try:
+            l2c.read(tmp_path)
+        except StoredFileError:
+            with pytest.raises(StoredFileError, match="is damaged or no part of a release"):
+                desk().explain_stream(ROWS[:20], tmp_path, chunk=10, **ASKED)
+        else:
+            assert desk().explain_stream(ROWS[:20], tmp_path, chunk=10, **ASKED).parts_before == 2
 
 
 def test_a_source_that_ends_before_its_parts_do_is_another_one(tmp_path):
@@ -233,6 +278,13 @@ def test_what_was_not_done_yet_may_be_corrected(tmp_path, whole):
     ROWS.to_csv(path, index=False)
     assert desk().explain_stream(path, tmp_path / "found", chunk=20, **ASKED).parts_before == 1
     assert same(l2c.read(tmp_path / "found"), whole)
+
+
+def test_a_folder_is_checked_again_as_one_file_is(tmp_path, whole):
+    desk().explain_stream(ROWS, tmp_path / "found", chunk=16, **ASKED)
+    whole.write(tmp_path / "found.parquet")
+    folder, file = (l2c.recheck(tmp_path / name, model=granted) for name in ("found", "found.parquet"))
+    assert folder.holds.tolist() == file.holds.tolist()
 
 
 def test_a_folder_without_parts_or_with_foreign_ones_is_told(tmp_path):

@@ -22,10 +22,11 @@ from l2c.adapters import frames
 from l2c.adapters.frames import FrameShape
 from l2c.adapters.frames.columns import decoded, family
 from l2c.adapters.frames.kinds import library_of
+from l2c.adapters.frames.row_labels import label_array
 from l2c.adapters.frames.stored import FrameKind, whole
 from l2c.adapters.frames.storing import from_arrow, to_arrow
 from l2c.adapters.models.mark import ModelMark
-from l2c.adapters.parts import all_labelled, part_path, parts_in, stored_like, with_room_for_gaps
+from l2c.adapters.parts import WHOLE, Part, in_common, part_path, parts_in, stored_like, with_room_for_gaps
 from l2c.adapters.seals import seal, sha256, unseal
 from l2c.core.explanation import Measured, Outcome, Reason, Released
 from l2c.core.goal import Goal
@@ -92,8 +93,7 @@ def write(
     index: Sequence[object] | None,
     mark: ModelMark,
     notes: Mapping[str, Any],
-    first: int = 0,
-    like: FrameShape | None = None,
+    part: Part = WHOLE,
 ) -> None:
     """Write a release, whole or not at all.
 
@@ -101,21 +101,19 @@ def write(
     ----------
     features, frame
         The features of the counterfactuals and of the input rows, as frames of one kind.
-    first
-        The position of the first input row among those of a longer release, of which this is a part.
-    like
-        The shape of the parts before it: this one is stored in their types.
+    part
+        Where it stands in a longer one: it is then stored in the types of the parts before it.
     """
     schema = released.layout.schema
     shape, unread = frames.shape_of(frame, schema), [outcome.status == "bad_input" for outcome in released.outcomes]
     table = _stacked(frame, features)
-    if like is not None and like != shape:
-        table, shape = stored_like(like, table, shape, np.pad(unread, (0, len(released.row)))), like
+    if part.like is not None and part.like != shape:
+        table, shape = stored_like(part.like, table, shape, np.pad(unread, (0, len(released.row))))
     if released.share_valid is not None:
         table = _with_intervals(table, released)
     order = np.lexsort((np.concatenate([np.zeros(len(released.factual), int), released.rank]), _rows(released)))
     own = _own_names(schema)
-    for name, column in _bookkeeping(released, index, first).items():
+    for name, column in _bookkeeping(released, index, part).items():
         table = table.append_column(own[name], column)
     table = table.take(order)
     metadata = {
@@ -127,7 +125,8 @@ def write(
         "margin": released.goal.margin,
         "coarse": None if released.coarse is None else released.coarse.tolist(),
         "notes": dict(notes),
-        "first": first,
+        "first": part.first,
+        "stream": None if part.stream is None else dict(part.stream),
         "people": digest_of_people(released.factual),
         "release": "values" if released.share_valid is None else "intervals",
         "rows": _digest(table),
@@ -142,7 +141,7 @@ def write(
 def read(path: Path) -> Record:
     """Return what a found file holds, or raise if it is damaged, foreign or of another version.
 
-    A folder of parts is read as one: those that there are, up to the first that is missing.
+    A folder of parts is read as one: all that there are.
     """
     table, data = _together([_opened(part) for part in parts_in(path)], path) if path.is_dir() else _opened(path)
     try:
@@ -177,17 +176,27 @@ def _together(parts: Sequence[tuple[pa.Table, dict[str, Any]]], folder: Path) ->
     """Return the parts of a release as one table."""
     if not parts:
         raise StoredFileError(f"{folder} holds no part of a release yet")
-    common = [{name: data.get(name) for name in ("schema", "layout", "shape", "model", "asked")} for _, data in parts]
-    own, rows = _own_names(Schema.from_dict(parts[0][1]["schema"])), 0
+    common = [_in_common(data) for _, data in parts]
+    schema, rows = Schema.from_dict(parts[0][1]["schema"]), 0
+    shapes = [FrameShape.from_dict(schema, data["shape"]) for _, data in parts]
     for number, (table, data) in enumerate(parts):
-        if common[number] != common[0] or data["first"] != rows:
+        alike = common[number] == common[0] and table.column_names == parts[0][0].column_names
+        if not alike or in_common([shapes[0], shapes[number]]) is None or data["first"] != rows:
             raise StoredFileError(f"{part_path(folder, number)} belongs to another release than the parts before it")
-        rows += int(pc.sum(pc.equal(table.column(own["rank"]), 0)).as_py())
-    tables = all_labelled([table.replace_schema_metadata(None) for table, _ in parts], own["index"], own["row"])
+        rows += int(pc.sum(pc.equal(table.column(_own_names(schema)["rank"]), 0)).as_py())
+    tables = [table.replace_schema_metadata(None) for table, _ in parts]
     whole = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
     steps = [data["coarse"] for _, data in parts if data.get("coarse") is not None]
     coarse = [step for of_part in steps for step in of_part] if len(steps) == len(parts) else None
-    return whole, {**parts[0][1], "coarse": coarse}
+    shape = in_common(shapes)
+    assert shape is not None  # each was held against the first
+    return whole, {**parts[0][1], "coarse": coarse, "shape": shape.to_dict()}
+
+
+def _in_common(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what must be the same in all parts; other versions of the model may not answer alike to the last digit."""
+    stream = data.get("stream") or {}
+    return {name: data.get(name) for name in ("schema", "layout", "model", "asked")} | {"stream": stream.get("request")}
 
 
 def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[str, Any]) -> Record:
@@ -202,6 +211,9 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
     numbers = ("row", "rank", "probability", "share_valid")[: 3 + intervals]
     row, rank, chance, *share = (found.column(own[name]).to_numpy() for name in numbers)
     row, shape = row - data.get("first", 0), with_room_for_gaps(shape, people)
+    index = of_people.get("index")
+    # Labels that are just the places of the rows are none.
+    index = None if index == of_people["row"] else index
     frame = from_arrow(people, shape)
     cells = _cells(from_arrow(found, shape), layout) if len(row) else np.empty((0, len(layout.axes)))
     mark = ModelMark.from_dict(layout, data["model"])
@@ -229,7 +241,7 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
         share_valid=share[0] if intervals else None,
         coarse=None if data.get("coarse") is None else np.array(data["coarse"], dtype=np.int64),
     )
-    return Record(released, frame, of_people.get("index"), mark, data["notes"])
+    return Record(released, frame, index, mark, data["notes"])
 
 
 def _factual(frame: Any, schema: Schema, statuses: Sequence[str]) -> Cells:
@@ -303,16 +315,16 @@ def _cells(frame: Any, layout: Layout) -> Cells:
     return frames.strict(frames.read(frame, layout.schema))
 
 
-def _bookkeeping(released: Released, index: Sequence[object] | None, first: int) -> dict[str, pa.Array]:
+def _bookkeeping(released: Released, index: Sequence[object] | None, part: Part) -> dict[str, pa.Array]:
     """Return the columns beside the features, input rows first."""
     people, found, outcomes = len(released.factual), len(released.row), released.outcomes
     rows, goal = _rows(released), released.goal
     columns: dict[str, pa.Array] = {
-        "row": pa.array(rows + first),
+        "row": pa.array(rows + part.first),
         "rank": pa.array(np.concatenate([np.zeros(people, dtype=np.int64), released.rank])),
     }
     if index is not None:
-        columns["index"] = _row_labels(index).take(pa.array(rows))
+        columns["index"] = label_array(index, part.labels).take(pa.array(rows))
     reasons = [outcome.reason and json.dumps(outcome.reason.to_dict()) for outcome in outcomes]
     if released.share_valid is not None:
         columns["share_valid"] = _of_found(people, released.share_valid)
@@ -366,17 +378,6 @@ def _class_labels(classes: tuple[Label, ...], indices: np.ndarray) -> pa.Array:
     return pa.array(list(classes)).take(pa.array(indices, mask=indices < 0))
 
 
-def _row_labels(labels: Sequence[object]) -> pa.Array:
-    """Return row labels as Arrow; labels of several parts or of mixed types are kept as texts."""
-    try:
-        array = pa.array(labels, from_pandas=True)
-    except (pa.ArrowException, OverflowError):
-        array = None
-    if array is None or pa.types.is_nested(array.type):
-        return pa.array([str(label) for label in labels])
-    return array
-
-
 def _rows(released: Released) -> np.ndarray:
     return np.concatenate([np.arange(len(released.factual)), released.row])
 
@@ -423,12 +424,14 @@ def _stacked(first: Any, second: Any) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What is told of a part without reading its rows.
+    """What is told of a part that is whole and as it was written, without making a release of it.
 
     Parameters
     ----------
-    first, people
-        The position of its first input row, and the hash of its input rows.
+    first, people, labels
+        The position of its first input row, the hash of its input rows, and their own labels.
+    stream
+        What the release was begun with; None of one that was made in one go.
     shape
         The types in which it is stored.
     statuses
@@ -439,6 +442,8 @@ class Glance:
 
     first: int
     people: str
+    labels: list[object] | None
+    stream: Mapping[str, Any] | None
     shape: FrameShape
     statuses: list[str]
     counterfactuals: int
@@ -447,13 +452,14 @@ class Glance:
 def glance(path: Path) -> Glance:
     """Return what is told of a part, or raise if it is damaged or foreign."""
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            data = unseal(KIND, (file.schema_arrow.metadata or {})[KEY], str(path))
-            schema = Schema.from_dict(data["schema"])
-            told = file.read([_own_names(schema)["status"]]).column(0).drop_null().to_pylist()
-            shape, rows = FrameShape.from_dict(schema, data["shape"]), file.metadata.num_rows
-            return Glance(data["first"], data["people"], shape, told, rows - len(told))
-    except (OSError, pa.ArrowException, KeyError, ValueError, StoredFileError) as error:
+        table, data = _opened(path)
+        schema = Schema.from_dict(data["schema"])
+        own, shape = _own_names(schema), FrameShape.from_dict(schema, data["shape"])
+        people = table.filter(pc.equal(table.column(own["rank"]), 0))
+        labels = people.column(own["index"]).to_pylist() if own["index"] in table.column_names else None
+        told, found = people.column(own["status"]).to_pylist(), table.num_rows - people.num_rows
+        return Glance(data["first"], data["people"], labels, data.get("stream"), shape, told, found)
+    except (KeyError, TypeError, ValueError, StoredFileError) as error:
         raise StoredFileError(
             f"{path} is damaged or no part of a release: {error}; remove it and the parts behind it to have them made "
             "anew"

@@ -207,7 +207,7 @@ def audit_file(
     Parameters
     ----------
     path
-        The file.
+        The file, or the folder of a stream.
     schema
         A file that describes the columns of a table that is no found file.
     row, prediction
@@ -240,7 +240,7 @@ def audit_file(
             at_risk=at_risk,
         )
         return replace(report, removed=removed)
-    if path.suffix != ".parquet":
+    if path.suffix != ".parquet" and not path.is_dir():
         raise InputError(f"{str(path)!r} is no found file: give the schema of its columns")
     if row is not None or prediction is not None:
         raise InputError("row and prediction name columns of a table with a schema; a found file says both itself")

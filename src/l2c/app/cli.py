@@ -298,7 +298,9 @@ def _tell_streamed(streamed: Streamed, *, as_json: bool) -> None:
 
 @cli.command()
 def audit(
-    found: Annotated[Path, typer.Argument(help="A found file, or with --schema any table of counterfactuals.")],
+    found: Annotated[
+        Path, typer.Argument(help="A found file, a stream's folder, or with --schema any table of counterfactuals.")
+    ],
     population: Annotated[Path | None, typer.Option(help="Rows that an attacker may hold.")] = None,
     population_prediction: Annotated[
         str | None, typer.Option(help="Their column with the model's answers, if they have one.")
@@ -341,7 +343,7 @@ def audit(
 
 @cli.command()
 def recheck(
-    found: Annotated[Path, typer.Argument(help="A found file, as `l2c explain` wrote it.")],
+    found: Annotated[Path, typer.Argument(help="A found file, or a stream's folder, as `l2c explain` wrote it.")],
     model: Model,
     threshold: Threshold = None,
     out: Annotated[Path | None, typer.Option(help="Write those that no longer hold: lost.csv or .parquet.")] = None,

@@ -9,7 +9,7 @@ from typing import Any
 
 from l2c.adapters import frames
 from l2c.adapters.bundles import Bundle, read_bundle, write_bundle
-from l2c.adapters.frames import Source
+from l2c.adapters.frames import Chunk, Source
 from l2c.adapters.models.deciding import described
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.models.twins import twin_of
@@ -17,6 +17,7 @@ from l2c.adapters.models.watch import within
 from l2c.app.aims import Robust, aimed_at, number_problems
 from l2c.app.answering import Answerer
 from l2c.app.asked import Asked
+from l2c.app.begun import begun_with
 from l2c.app.call import Call
 from l2c.app.curve import PLACES, Curve, Point
 from l2c.app.explanations import Explanations
@@ -25,7 +26,7 @@ from l2c.app.people import People
 from l2c.app.privacy import Privacy
 from l2c.app.progress import Progress
 from l2c.app.requests import Request, checked_request
-from l2c.app.streams import CHUNK, Streamed, asked_of_a_stream, begun_with, stream
+from l2c.app.streams import CHUNK, Streamed, asked_of_a_stream, stream
 from l2c.app.versions import versions
 from l2c.core.blackbox import BlackBox
 from l2c.core.explanation import Release
@@ -36,7 +37,7 @@ from l2c.core.schema import Schema
 from l2c.core.twin import Twin
 from l2c.core.types import Label
 from l2c.engine.recipe import Strategy
-from l2c.errors import InputError
+from l2c.errors import DataError, InputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,6 +162,11 @@ class Explainer:
             robust=robust, gate=gate, plausibility=plausibility, select=select, pool=pool, tries=tries, seconds=seconds,
             reasons=reasons, release=release, no_copies=no_copies,
         )  # fmt: skip
+        if isinstance(frame, str | Path | Iterator):
+            raise DataError(
+                f"expected a data frame (pandas, polars or Arrow), got {type(frame).__name__}; explain_stream explains "
+                "a file, or frames as they come"
+            )
         people = self._people(frame, asked.privacy)
         return self._call(asked, len(people.cells)).answer(people, progress)
 
@@ -197,10 +203,11 @@ class Explainer:
         # Of other versions there is no twin, and what they take back another search would only offer again.
         return Answerer(bundle, aimed, model, self._model, None if also else twin, hurried)
 
-    def _people(self, frame: Any, privacy: Privacy) -> People:
+    def _people(self, frame: Any, privacy: Privacy, first: int = 0, labels: Sequence[object] | None = None) -> People:
+        shape = self.bundle.mark.shape
         if privacy.intervals and self.bundle.release == "intervals":
-            return People.generalised(frame, self.layout, self.bundle.mark.shape)
-        return People.read(frame, self.schema, self.bundle.mark.shape)
+            return People.generalised(frame, self.layout, shape, first=first)
+        return People.read(frame, self.schema, shape, first=first, labels=labels)
 
     def _refused(self, privacy: Privacy, seed: int | None, seconds: float | None) -> Iterator[str]:
         remembers, fitted_for = self.bundle.secret is not None, self.bundle.release
@@ -220,7 +227,9 @@ class Explainer:
 
         What is found is written as it comes, a Parquet file for each chunk, to a folder that any tool reads as one
         table and `l2c.read` as explanations, at any time. A run that was ended goes on where it stopped when it is
-        called again with the same request. A row gets the same answer as from `explain`.
+        called again with the same request; one at a time may write to a folder. A row gets the same answer as from
+        `explain`, called for its chunk: of hundreds of rows for which nothing is found a solver, where there is one,
+        settles the first 200 of each.
 
         Parameters
         ----------
@@ -242,10 +251,12 @@ class Explainer:
         wanted = asked_of_a_stream(n, chunk, asked)
         chunks = frames.chunks_of(source, self.schema, int(chunk))
         call = self._call(wanted, 0)
-        return stream(
-            call, lambda frame: self._people(frame, wanted.privacy), chunks, Path(out), begun_with(call, int(chunk)),
-            progress,
-        )  # fmt: skip
+
+        def read(some: Chunk, first: int) -> People:
+            labels = None if some.labels is None else some.labels.to_pylist()
+            return self._people(some.frame, wanted.privacy, first, labels)
+
+        return stream(call, read, chunks, Path(out), begun_with(call, self.bundle, int(chunk)), progress)
 
     def curve(
         self,

@@ -15,6 +15,7 @@ from l2c.adapters.frames import FrameShape, Given
 from l2c.adapters.frames.interval_columns import in_words
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.models.mark import ModelMark
+from l2c.adapters.parts import WHOLE, Part
 from l2c.app.audit import audit_released
 from l2c.app.audit_report import AuditReport
 from l2c.app.coarse_frames import told_coarsely
@@ -188,15 +189,11 @@ class Explanations:
 
     def write(self, path: str | Path) -> None:
         """Write everything to a Parquet file, whole or not at all; `l2c.read` reads it back."""
-        self.write_part(Path(path), 0)
+        self.write_part(Path(path), WHOLE)
 
-    def write_part(self, path: Path, first: int, like: FrameShape | None = None) -> None:
-        """Write everything as a part of a longer release, in which the first row here has that position.
-
-        It is stored in the types of the parts before it, if there are any: like frames of that shape.
-        """
-        parts = (self.released, self.features(), self.frame, self.index, self.mark, self.notes)
-        records.write(path, *parts, first=first, like=like)
+    def write_part(self, path: Path, part: Part) -> None:
+        """Write everything as a part of a longer release."""
+        records.write(path, self.released, self.features(), self.frame, self.index, self.mark, self.notes, part)
 
     def __repr__(self) -> str:
         counts = Counter(outcome.status for outcome in self.outcomes)

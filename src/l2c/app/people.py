@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from l2c.adapters import frames
-from l2c.adapters.frames import FrameShape, Given, Reading
+from l2c.adapters.frames import FrameShape, Given, Reading, RowProblem
 from l2c.core.layout import Layout
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Mask
@@ -57,16 +57,31 @@ class People:
         return replace(self, bad_rows=self.bad_rows | ~some)
 
     @classmethod
-    def read(cls, frame: Any, schema: Schema, expected: FrameShape | None = None) -> People:
-        """Return the rows of a frame as they are; where it has the expected shape, that is theirs."""
+    def read(
+        cls,
+        frame: Any,
+        schema: Schema,
+        expected: FrameShape | None = None,
+        *,
+        first: int = 0,
+        labels: Sequence[object] | None = None,
+    ) -> People:
+        """Return the rows of a frame as they are; where it has the expected shape, that is theirs.
+
+        Parameters
+        ----------
+        first
+            The place of the first row in a longer table.
+        labels
+            The rows' labels, if they do not stand in the frame.
+        """
         sheet = frames.opened(frame)
-        reading, shape = frames.read(sheet, schema), frames.shape_of(sheet, schema, expected)
-        told = [(problem.row, problem.sentence) for problem in reading.problems]
-        given, index = Given.of(sheet, shape, reading.cells), frames.index_of(sheet)
-        return cls(reading.cells, reading.bad_rows, _by_row(told), given, shape, index)
+        reading, shape = frames.read(sheet, schema, first), frames.shape_of(sheet, schema, expected)
+        given, index = Given.of(sheet, shape, reading.cells), frames.index_of(sheet) if labels is None else labels
+        return cls(reading.cells, reading.bad_rows, _by_row(reading.problems), given, shape, index)
 
     @classmethod
-    def generalised(cls, frame: Any, layout: Layout, shape: FrameShape) -> People:
+    def generalised(cls, frame: Any, layout: Layout, shape: FrameShape, *, first: int = 0) -> People:
         """Return the rows of a frame with nothing of them left but their levels, and without their labels.
 
         Parameters
@@ -75,10 +90,12 @@ class People:
             The public levels.
         shape
             The frames that the model was trained on: types and order are theirs, not those of the frame given.
+        first
+            The place of the first row in a longer table.
         """
-        reading = frames.read(frame, layout.schema)
+        reading = frames.read(frame, layout.schema, first)
         cells = generalised(layout, reading.cells, reading.bad_rows)
-        told = [(one.row, f"column {one.column!r}, row {one.row}: {UNTOLD}") for one in _firsts(reading)]
+        told = [replace(problem, phrase=UNTOLD) for problem in _firsts(reading)]
         features = _frame(frame, layout, shape, cells)
         own = frames.shape_of(features, layout.schema)
         return cls(cells, reading.bad_rows, _by_row(told), Given(features), own, None)
@@ -92,15 +109,16 @@ def generalised(layout: Layout, cells: Cells, bad_rows: Mask | None = None) -> C
     return public
 
 
-def _firsts(reading: Reading) -> list[frames.RowProblem]:
+def _firsts(reading: Reading) -> list[RowProblem]:
     """Return the problems, one for each cell."""
     return list({(problem.row, problem.column): problem for problem in reading.problems}.values())
 
 
-def _by_row(told: Sequence[tuple[int, str]]) -> dict[int, str]:
+def _by_row(problems: Iterable[RowProblem]) -> dict[int, str]:
     sentences: dict[int, str] = {}
-    for row, sentence in told:
-        sentences[row] = f"{sentences[row]}; {sentence}" if row in sentences else sentence
+    for problem in problems:
+        before = f"{sentences[problem.row]}; " if problem.row in sentences else ""
+        sentences[problem.row] = before + problem.sentence
     return sentences
 
 

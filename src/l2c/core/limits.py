@@ -16,6 +16,7 @@ import numpy as np
 from l2c.core.conditions import Condition, parse_condition
 from l2c.core.feature import Feature
 from l2c.core.types import Label
+from l2c.core.where.tokens import tokens_of
 from l2c.errors import InputError, nearest
 
 ANY = "*"
@@ -148,6 +149,24 @@ class Limits:
         }
         return {name: value for name, value in data.items() if value not in (None, [], {})}
 
+    def in_one_form(self, features: Sequence[Feature]) -> dict[str, Any]:
+        """Return limits that fit these features as plain data that is the same however they were said.
+
+        >>> hours = (Feature(name="hours", kind="numeric"),)
+        >>> one, other = Limits(permit={"hours": (20, 45)}), Limits(permit={"hours": {"from": 20, "to": 45}})
+        >>> one.in_one_form(hours) == other.in_one_form(hours)
+        True
+        """
+        known = {feature.name: feature for feature in features}
+        data = {**self.to_dict(), "lock": sorted(set(self.lock))}
+        data["where"] = sorted({repr([(token.kind, token.text) for token in tokens_of(text)]) for text in self.where})
+        data["permit"] = {name: _in_one_form(known[name], given) for name, given in self.permit.items()}
+        data["forbid"] = {
+            name: sorted({repr([_in_one_form(known[name], end) for end in pair]) for pair in pairs})
+            for name, pairs in self.forbid.items()
+        }
+        return {name: value for name, value in data.items() if value not in ([], {})}
+
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Limits:
         """Return the limits that plain data describes, or raise with every problem in it."""
@@ -171,6 +190,16 @@ def chosen_levels(feature: Feature, given: object) -> Span | tuple[Label, ...]:
         return Span(given, given) if feature.numeric else (given,)
     ends: tuple[Any, ...] = tuple(given)  # type: ignore[arg-type]
     return Span(*ends) if feature.numeric else ends
+
+
+def _in_one_form(feature: Feature, given: object) -> list[Any]:
+    """Return the levels, or the ends of the range, that a permitted or forbidden value stands for."""
+    if given == ANY:
+        return [ANY]
+    chosen = chosen_levels(feature, given)
+    if isinstance(chosen, Span):
+        return [end if end is None or isinstance(end, str) else float(end) for end in (chosen.low, chosen.high)]
+    return sorted(set(chosen), key=feature.levels.index)
 
 
 def in_words(given: object, feature: Feature | None = None) -> str:

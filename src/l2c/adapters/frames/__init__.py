@@ -5,7 +5,7 @@ and `rebuilding` go from cells to a frame; `given` keeps one; `files` reads and 
 time. Importing this teaches `core.table.summarise`, and so `Schema.infer`, data frames.
 """
 
-from l2c.adapters.frames.chunks import Chunks, Source, chunks_of
+from l2c.adapters.frames.chunks import Chunk, Chunks, Source, chunks_of
 from l2c.adapters.frames.files import read_file, replacing, write_file
 from l2c.adapters.frames.given import Given, features_of
 from l2c.adapters.frames.kinds import kind_of
@@ -24,6 +24,7 @@ from l2c.adapters.frames.shape import FrameShape, shape_of
 from l2c.adapters.frames.summary import summary_of
 
 __all__ = [
+    "Chunk",
     "Chunks",
     "FrameShape",
     "Given",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from l2c.adapters.frames.columns import unique_names
 from l2c.adapters.frames.columnwise import Columnwise, owned
 from l2c.adapters.frames.stored import (
     Dtype,
@@ -15,9 +16,12 @@ from l2c.adapters.frames.stored import (
     arrow_column,
     arrow_dtype,
     arrow_type,
+    lacking_levels,
     plain_type,
     whole,
 )
+from l2c.core.feature import Feature
+from l2c.core.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,5 +52,21 @@ class ArrowKind(Columnwise):
         behind = column if extra is None else pa.chunked_array([*column.chunks, *extra.chunks], type=column.type)
         return behind.take(pa.array(index))
 
+    def with_levels(self, frame: Any, schema: Schema) -> Any:
+        for name in unique_names(frame.column_names):
+            place = frame.column_names.index(name)
+            if name in schema and pa.types.is_dictionary(frame.field(place).type):
+                column = _with_levels(whole(frame.column(place)), schema[name])
+                frame = frame.set_column(place, frame.field(place).with_type(column.type), column)
+        return frame
+
     def frame(self, columns: Mapping[str, Any]) -> Any:
         return pa.table(owned(columns))
+
+
+def _with_levels(column: pa.DictionaryArray, feature: Feature) -> pa.DictionaryArray:
+    levels = lacking_levels(arrow_dtype(column), feature)
+    dictionary = pa.concat_arrays([column.dictionary, pa.array(levels, column.dictionary.type)])
+    # An index type of few bits may be too small for all of them.
+    kind = column.indices.type if len(dictionary) <= 2 ** (column.indices.type.bit_width - 1) else pa.int32()
+    return pa.DictionaryArray.from_arrays(column.indices.cast(kind), dictionary, ordered=column.type.ordered)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from l2c.adapters.frames.columns import exactly
 from l2c.adapters.frames.files import checked_path, telling_problems, texts_of, with_fractions
 from l2c.adapters.frames.kinds import library_of
+from l2c.adapters.frames.row_labels import StoredLabels, label_array
+from l2c.adapters.frames.stored import FrameKind
 from l2c.core.schema import Schema
 from l2c.errors import DataError
 
@@ -25,18 +28,29 @@ Source = str | Path | Iterable[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """Some rows of a table, with its labels for them; of one table all have some, or none, and of one type.
+
+    Labels that are just the rows' places in the table say nothing of their own.
+    """
+
+    frame: Any
+    labels: pa.Array | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Chunks:
     """A table in chunks, none of them without rows.
 
     Parameters
     ----------
-    frames
-        The chunks, each read when it is asked for.
+    each
+        The chunks, read as they are asked for.
     rows
         How many rows there are in all; None where that is not known before the end.
     """
 
-    frames: Iterator[Any]
+    each: Iterator[Chunk]
     rows: int | None
 
 
@@ -50,13 +64,13 @@ def chunks_of(source: Source, schema: Schema, size: int) -> Chunks:
             rows = pq.read_metadata(path).num_rows
         return Chunks(_of_parquet(path, schema, size), rows)
     if _is_frame(source):
-        return Chunks(_sliced(iter([source]), size), len(source))  # type: ignore[arg-type]
+        return Chunks(_of_frame(source, schema, size), len(source))  # type: ignore[arg-type]
     if not isinstance(source, Iterable) or isinstance(source, nw.LazyFrame) or hasattr(source, "collect"):
         raise DataError(
             "expected the name of a CSV or Parquet file, a data frame (pandas, polars or Arrow), or an iterable of "
             f"frames, got {type(source).__name__}"
         )
-    return Chunks(_sliced(iter(source), size), None)
+    return Chunks(_of_frames(iter(source), schema, size), None)
 
 
 def _is_frame(source: object) -> bool:
@@ -67,17 +81,50 @@ def _is_frame(source: object) -> bool:
     return True
 
 
-def _sliced(frames: Iterator[Any], size: int) -> Iterator[Any]:
+def _of_frames(frames: Iterator[Any], schema: Schema, size: int) -> Iterator[Chunk]:
+    """Yield the chunks of frames; where one of pandas labels its rows 0, 1, 2, …, these are told by their places.
+
+    Whether a later one labels them otherwise is not known beforehand, so that all have labels in any case.
+    """
+    first, settled = 0, None
     for number, given in enumerate(frames):
         frame = pa.Table.from_batches([given]) if isinstance(given, pa.RecordBatch) else given
-        try:
-            kind = library_of(frame)
-        except DataError as error:
-            raise DataError(f"frame {number} of the source: {problem}" for problem in error.problems) from None
-        unlabelled = kind.labels(frame) is None
-        for piece in in_pieces(frame, size) if len(frame) else ():
-            # A piece of a frame without labels of its own has none either, wherever it was cut out.
-            yield piece.reset_index(drop=True) if unlabelled and isinstance(piece, pd.DataFrame) else piece
+        kind = _library(frame, number)
+        for chunk in _of_frame(frame, schema, size) if len(frame) else ():
+            labels, rows = chunk.labels, len(chunk.frame)
+            if kind.labels_rows:
+                labels = _alike(pa.array(np.arange(first, first + rows)) if labels is None else labels, settled, number)
+                settled = labels.type
+            yield Chunk(chunk.frame, labels)
+            first += rows
+
+
+def _library(frame: Any, number: int) -> FrameKind:
+    try:
+        return library_of(frame)
+    except DataError as error:
+        raise DataError(f"frame {number} of the source: {problem}" for problem in error.problems) from None
+
+
+def _alike(labels: pa.Array, settled: pa.DataType | None, number: int) -> pa.Array:
+    """Return row labels in the type of those before them."""
+    held = labels if settled is None else exactly(labels, settled)
+    if held is None:
+        raise DataError(
+            f"frame {number} of the source: its row labels are of type {labels.type}, those of the frames before it of "
+            f"type {settled}; give all of one type, or none (reset_index)"
+        )
+    return held
+
+
+def _of_frame(given: Any, schema: Schema, size: int) -> Iterator[Chunk]:
+    kind = library_of(given)
+    frame, labels = kind.with_levels(given, schema), kind.labels(given)
+    told = None if labels is None else label_array(labels)
+    for number, piece in enumerate(in_pieces(frame, size) if len(frame) else ()):
+        # Its labels stand beside a piece, which is none the less one without labels of its own.
+        plain = piece.reset_index(drop=True) if isinstance(piece, pd.DataFrame) else piece
+        yield Chunk(plain, None if told is None else told[number * size : (number + 1) * size])
 
 
 def in_pieces(frame: Any, size: int) -> Iterator[Any]:
@@ -87,23 +134,23 @@ def in_pieces(frame: Any, size: int) -> Iterator[Any]:
         yield frame if len(data) <= size else data[start : start + size].to_native()
 
 
-def _of_csv(path: Path, schema: Schema, size: int) -> Iterator[pd.DataFrame]:
+def _of_csv(path: Path, schema: Schema, size: int) -> Iterator[Chunk]:
     with telling_problems(path), pd.read_csv(path, dtype=texts_of(schema), chunksize=size) as reader:
         for frame in reader:
             if len(frame):
-                yield with_fractions(frame.reset_index(drop=True), schema)
+                yield Chunk(with_fractions(frame.reset_index(drop=True), schema), None)
 
 
-def _of_parquet(path: Path, schema: Schema, size: int) -> Iterator[pd.DataFrame]:
+def _of_parquet(path: Path, schema: Schema, size: int) -> Iterator[Chunk]:
     # Row groups may be as large as the file: without buffers ahead, what is held at once is far less than one of them.
     with telling_problems(path), pq.ParquetFile(path, pre_buffer=False, buffer_size=BLOCK) as file:
-        labels, first = _numbered_rows(file.schema_arrow), 0
+        stored, first = StoredLabels.of(file), 0
         for table in _filled(file.iter_batches(size), size):
-            frame = with_fractions(table.to_pandas(), schema, gaps_alone=True)
-            if labels is not None:
-                frame.index = labels[first : first + len(frame)]
+            frame = table.to_pandas().reset_index(drop=True)
+            # Of its categories a chunk of a file knows those of its own rows.
+            frame = with_fractions(library_of(frame).with_levels(frame, schema), schema, gaps_alone=True)
+            yield Chunk(frame, stored.of_rows(table, first))
             first += len(frame)
-            yield frame
 
 
 def _filled(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
@@ -117,14 +164,6 @@ def _filled(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
             held = table[size:].to_batches()
     if held:
         yield pa.Table.from_batches(held)
-
-
-def _numbered_rows(schema: pa.Schema) -> pd.RangeIndex | None:
-    """Return the row labels that a Parquet file by pandas does not store, but tells: first, last and step."""
-    told = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
-    if len(told) != 1 or not isinstance(told[0], dict) or told[0].get("kind") != "range":
-        return None
-    return pd.RangeIndex(told[0]["start"], told[0]["stop"], told[0]["step"], name=told[0]["name"])
 
 
 def _lines(path: Path) -> int:

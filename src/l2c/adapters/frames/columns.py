@@ -86,6 +86,19 @@ def _family(stored: pa.DataType) -> Family | None:
     return "text" if is_text(kind) else None
 
 
+def exactly(values: pa.Array, target: pa.DataType) -> pa.Array | None:
+    """Return values in another type; None if it cannot hold all of them just as they are.
+
+    >>> exactly(pa.array([30.0, None]), pa.int64()).to_pylist(), exactly(pa.array([0.1]), pa.float32())
+    ([30, None], None)
+    """
+    try:
+        held = values.cast(target)
+        return held if held.cast(values.type).equals(values) else None
+    except pa.ArrowException:
+        return None
+
+
 def decoded(array: pa.Array) -> pa.Array:
     """Return an array as its values."""
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array

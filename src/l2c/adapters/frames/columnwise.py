@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Int32
 
 from l2c.adapters.frames.stored import Dtype, Numbers, Part, Positions
+from l2c.core.schema import Schema
 from l2c.core.types import Label
 
 
@@ -51,6 +52,13 @@ class Columnwise(ABC):
 
     def coded(self, values: tuple[Label, ...], index: Positions) -> Any:
         return [values[place] for place in index.tolist()]
+
+    @property
+    def labels_rows(self) -> bool:
+        return False
+
+    def with_levels(self, frame: Any, schema: Schema) -> Any:  # noqa: ARG002  # types declare no categories, or an order
+        return frame
 
     def labels(self, frame: Any) -> list[Any] | None:  # noqa: ARG002  # rows have no labels
         return None

@@ -209,7 +209,7 @@ def _made(kind: FrameKind, dtype: Dtype, feature: Feature, cells: Numbers) -> An
     values = _numbers(feature, dtype, cells, target) if feature.numeric else _levels(feature, dtype, cells, target)
     if values.null_count and not kind.holds_missing(dtype):
         raise DataError(f"{_stored(feature, dtype)} a missing value; convert the column to a nullable type")
-    return kind.column(values if dtype.categories is None else _categories(feature, dtype, values), dtype)
+    return kind.column(values if dtype.categories is None else among_categories(feature.name, dtype, values), dtype)
 
 
 def _numbers(feature: Feature, dtype: Dtype, cells: Numbers, target: pa.DataType | None) -> pa.Array:
@@ -251,13 +251,13 @@ def _cast(values: pa.Array, target: pa.DataType) -> pa.Array | None:
     return held if same else None
 
 
-def _categories(feature: Feature, dtype: Dtype, values: pa.Array) -> pa.DictionaryArray:
-    """Return values as indices into the declared categories."""
+def among_categories(name: str, dtype: Dtype, values: pa.Array) -> pa.DictionaryArray:
+    """Return the values of a column as indices into the declared categories."""
     categories = pa.array(list(dtype.categories or ()), type=values.type)
     places = pc.index_in(values, value_set=categories)
     if places.null_count > values.null_count:
         unknown = pc.filter(values, pc.and_(places.is_null(), values.is_valid()))[0].as_py()
-        raise DataError(f"column {feature.name!r} has no category {unknown!r}; add it to the column's categories")
+        raise DataError(f"column {name!r} has no category {unknown!r}; add it to the column's categories")
     return pa.DictionaryArray.from_arrays(places, categories)
 
 

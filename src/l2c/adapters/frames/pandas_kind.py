@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from jaxtyping import Int32, Int64
 
+from l2c.adapters.frames.columns import unique_names
 from l2c.adapters.frames.stored import (
     Dtype,
     Numbers,
@@ -20,9 +21,11 @@ from l2c.adapters.frames.stored import (
     arrow_column,
     arrow_dtype,
     arrow_type,
+    lacking_levels,
     plain_type,
     whole,
 )
+from l2c.core.schema import Schema
 
 FROM_BLOCKS: Any = getattr(getattr(pd.api, "internals", None), "create_dataframe_from_blocks", None)
 """From columns as pandas keeps them to a frame; before pandas 3 there is none."""
@@ -180,6 +183,18 @@ class PandasKind:
         if types not in MOULDS:
             MOULDS[types] = _Mould.of(frame, held)
         return frame
+
+    @property
+    def labels_rows(self) -> bool:
+        return True
+
+    def with_levels(self, frame: Any, schema: Schema) -> Any:
+        own = unique_names(self.names(frame))
+        kept = {name: frame[name].array for name in own if name in schema}
+        held = {name: column for name, column in kept.items() if isinstance(column, pd.Categorical)}
+        lacking = {name: lacking_levels(self.dtype_of(column), schema[name]) for name, column in held.items()}
+        more = {name: held[name].add_categories(levels) for name, levels in lacking.items() if levels}
+        return frame.assign(**more) if more else frame
 
     def labels(self, frame: Any) -> list[Any] | None:
         plain = frame.index.equals(pd.RangeIndex(len(frame)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,11 +44,20 @@ _UNKNOWN = -1.0
 
 @dataclass(frozen=True, slots=True)
 class RowProblem:
-    """A cell that cannot be read: its row's position, its column, and a sentence that names both."""
+    """A cell that cannot be read: its row's position in the frame, its column, and what is wrong with it.
+
+    `first` is the place of the frame's first row in a longer table, of which the sentence speaks.
+    """
 
     row: int
     column: str
-    sentence: str
+    phrase: str
+    first: int = 0
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, and where."""
+        return f"column {self.column!r}, row {self.first + self.row}: {self.phrase}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,8 +87,13 @@ class Reading:
         return found
 
 
-def read(frame: Any, schema: Schema) -> Reading:
+def read(frame: Any, schema: Schema, first: int = 0) -> Reading:
     """Return a frame as cells, whatever the order of its columns; the target is left out.
+
+    Parameters
+    ----------
+    first
+        The place of the frame's first row in a longer table: rows are told by theirs.
 
     Raises
     ------
@@ -107,7 +121,8 @@ def read(frame: Any, schema: Schema) -> Reading:
     plain = {name: _plain(kind, schema, name, column, few=rows <= FEW) for name, column in columns.items()}
     others = {name: column for name, column in columns.items() if plain[name] is None}
     found = arrays(others, kind, problems)
-    problems += [problem for name, array in found.items() for problem in _type_problems(schema[name], array)]
+    typed = [problem for name, array in found.items() for problem in _type_problems(schema[name], array)]
+    problems += [replace(problem, first=first).sentence for problem in typed]
     if problems:
         raise DataError(problems)
     cells = np.empty((rows, len(schema.features)))
@@ -120,7 +135,7 @@ def read(frame: Any, schema: Schema) -> Reading:
     if not suspect.any():
         return Reading(cells, (), np.zeros(len(cells), dtype=bool))
     told = [
-        problem
+        replace(problem, first=first)
         for i in np.flatnonzero(suspect.any(axis=0))
         for problem in _problems(schema.features[i], kind.arrow(columns[schema.names[i]]), cells[:, i])
     ]
@@ -174,7 +189,7 @@ def _matching_problems(names: Sequence[Any], schema: Schema) -> Iterator[str]:
             yield f"column {name!r} is not in the schema{nearest(name, absent) or '; drop it, or declare it'}"
 
 
-def _type_problems(feature: Feature, array: pa.Array) -> Iterator[str]:
+def _type_problems(feature: Feature, array: pa.Array) -> Iterator[RowProblem]:
     """Yield the first value of a numeric feature's column that is of another type."""
     if feature.numeric and family(array) in ("text", "boolean"):
         values = list(enumerate(array.to_pylist()))
@@ -182,7 +197,7 @@ def _type_problems(feature: Feature, array: pa.Array) -> Iterator[str]:
         wrong = [(row, value) for row, value in known if not _parses(value)]
         for row, value in (wrong or known)[:1]:
             phrase = "is not a number" if wrong else "is a text, not a number"
-            yield _problem(feature, row, f"{value!r} {phrase}; {_declared(feature, 'numeric')}").sentence
+            yield _problem(feature, row, f"{value!r} {phrase}; {_declared(feature, 'numeric')}")
 
 
 def _parses(value: str | bool) -> bool:
@@ -270,7 +285,7 @@ def _missing_problems(feature: Feature, cells: Numbers) -> Iterator[RowProblem]:
 
 
 def _problem(feature: Feature, row: int | np.integer[Any], phrase: str) -> RowProblem:
-    return RowProblem(int(row), feature.name, f"column {feature.name!r}, row {row}: {phrase}")
+    return RowProblem(int(row), feature.name, phrase)
 
 
 def _declared(feature: Feature, what: str) -> str:

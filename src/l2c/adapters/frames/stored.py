@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float64, Int32, Int64
 
+from l2c.core.feature import Feature
+from l2c.core.schema import Schema
 from l2c.core.types import Label
 
 Positions = Int64[np.ndarray, " rows"] | Int32[np.ndarray, " rows"]
@@ -136,9 +138,34 @@ class FrameKind(Protocol):
         """Return a frame of columns: native ones become its own, of plain arrays it takes copies."""
         ...
 
+    @property
+    def labels_rows(self) -> bool:
+        """Whether rows may have labels."""
+        ...
+
     def labels(self, frame: Any) -> list[Any] | None:
         """Return the row labels where there are any but the positions."""
         ...
+
+    def with_levels(self, frame: Any, schema: Schema) -> Any:
+        """Return a frame in which what declares its categories, without an order, has all levels of texts among them.
+
+        A piece of a longer table may declare those of its own rows alone.
+        """
+        ...
+
+
+def lacking_levels(dtype: Dtype, feature: Feature) -> list[Label]:
+    """Return the levels that are not among the categories of a type, if these are texts without an order.
+
+    >>> job = Feature(name="job", kind="categorical", levels=("clerk", "nurse"))
+    >>> lacking_levels(Dtype("category[str]", ("cook", "clerk")), job)
+    ['nurse']
+    """
+    categories = dtype.categories
+    if categories is None or dtype.ordered or not all(isinstance(one, str) for one in (*categories, *feature.levels)):
+        return []
+    return [level for level in feature.levels if level not in categories]
 
 
 def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from l2c.adapters.frames.kinds import KINDS, library_of
+from l2c.adapters.frames.making import among_categories
 from l2c.adapters.frames.shape import FrameShape
 from l2c.adapters.frames.stored import Dtype, FrameKind, plain_type, whole
 
@@ -29,15 +29,12 @@ def from_arrow(table: pa.Table, shape: FrameShape) -> Any:
     True
     """
     kind = KINDS[shape.kind]
-    return kind.frame({name: _column(whole(table.column(name)), kind, dtype) for name, dtype in shape.columns})
+    return kind.frame({name: _column(name, whole(table.column(name)), kind, dtype) for name, dtype in shape.columns})
 
 
-def _column(values: pa.Array, kind: FrameKind, dtype: Dtype) -> Any:
+def _column(name: str, values: pa.Array, kind: FrameKind, dtype: Dtype) -> Any:
     if pa.types.is_dictionary(values.type):
         values = values.cast(plain_type(values.type))
     target = kind.value_type(dtype)
     values = values if target is None else values.cast(target)
-    if dtype.categories is not None:
-        categories = pa.array(list(dtype.categories), type=values.type)
-        values = pa.DictionaryArray.from_arrays(pc.index_in(values, value_set=categories), categories)
-    return kind.column(values, dtype)
+    return kind.column(values if dtype.categories is None else among_categories(name, dtype, values), dtype)
