@@ -14,6 +14,7 @@ import pytest
 
 import l2c
 from l2c.adapters.frames.chunks import _filled
+from l2c.adapters.frames.kinds import KINDS
 from l2c.errors import DataError, InputError, StoredFileError
 from loans import SCHEMA, applicants, desk, granted
 
@@ -134,7 +135,8 @@ def test_values_that_do_not_fit_the_types_of_the_first_frame_are_refused(tmp_pat
 
 
 def labels(found: pd.DataFrame) -> list[object] | None:
-    return found["index"].tolist() if "index" in found else None
+    known = found["index"].astype(object).where(found["index"].notna(), None) if "index" in found else None
+    return None if known is None else known.tolist()
 
 
 def written_and_read(found: l2c.Explanations, tmp_path) -> pd.DataFrame:
@@ -158,11 +160,21 @@ def written_and_read(found: l2c.Explanations, tmp_path) -> pd.DataFrame:
         pd.Index([*map(float, range(20)), *(place + 0.5 for place in range(20))]),
         pd.Index([None] * 10 + [f"p{place}" for place in range(30)]),
         pd.date_range("2026-01-01", periods=40, name="day"),
+        pd.date_range("2026-01-01", periods=40, tz="Europe/Berlin"),
+        pd.date_range("2026-01-01", periods=40, unit="s"),
+        pd.date_range("2026-01-01", periods=40, freq="ns", unit="ns"),
+        pd.timedelta_range("1s", periods=40, freq="ns", unit="ns"),
+        pd.period_range("2026-01", periods=40, freq="M"),
+        pd.interval_range(0, 40),
+        pd.CategoricalIndex(list("abcd") * 10),
+        pd.Index([float("nan"), *map(float, range(39))]),
         pd.MultiIndex.from_arrays([pd.RangeIndex(40), list("abcd") * 10]),
+        pd.MultiIndex.from_arrays([pd.date_range("2026-01-01", periods=40), [float("nan"), *range(39)]]),
     ],
     ids=[
         "range", "steps", "texts", "from somewhere on", "places and texts", "numbers and texts", "twice the same",
-        "shuffled", "backwards", "fractions", "gaps", "days", "levels",
+        "shuffled", "backwards", "fractions", "gaps", "days", "zone", "seconds", "nanoseconds", "durations", "months",
+        "intervals", "categories", "a number missing", "levels", "levels of days",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("chunk", [1, 10])
@@ -195,7 +207,8 @@ def test_labels_of_frames_as_they_come_are_told_where_some_are_no_places(tmp_pat
 def test_labels_of_other_types_than_those_before_are_refused(tmp_path):
     named = ROWS[20:].set_axis([f"p{place}" for place in range(20)], axis=0)
     with pytest.raises(
-        DataError, match=r"^frame 1 of the source: its row labels are of type string, those of the frames before it"
+        DataError,
+        match=r"^rows 20 and on: row labels were of type int64 in the first part and are of type string here; g",
     ):
         desk().explain_stream([ROWS[:20], named], tmp_path, **ASKED)
     assert len(l2c.read(tmp_path).outcomes) == 20
@@ -251,6 +264,70 @@ def test_categories_in_a_file_too(tmp_path, lock):
     whole = desk().explain(pd.read_parquet(tmp_path / "rows.parquet"), **ASKED, lock=lock)
     pd.testing.assert_frame_equal(found.to_frame(), whole.to_frame(), check_dtype=False, check_categorical=False)
     assert found.frame["job"].tolist() == BY_JOB["job"].tolist()
+
+
+@pytest.mark.parametrize("levels", [(1, 2, 3), (0.5, 1.5, 2.5), (False, True)])
+def test_categories_that_are_no_texts_are_known_too(tmp_path, levels):
+    kind = "binary" if len(levels) == 2 else "categorical"
+    rows = applicants().assign(room=[levels[place % len(levels)] for place in range(120)])
+    schema = l2c.Schema((*SCHEMA.features, l2c.Feature(name="room", kind=kind, levels=levels)))
+    explainer = l2c.L2C(epochs=0, select="first").fit(rows, granted, schema)
+    some = rows[:40].sort_values("room", ignore_index=True)
+    frames = [some[start : start + 10].reset_index(drop=True) for start in range(0, 40, 10)]
+    found = explainer.explain_stream([one.astype({"room": "category"}) for one in frames], tmp_path, **ASKED).read()
+    whole = explainer.explain(some.astype({"room": "category"}), **ASKED)
+    pd.testing.assert_frame_equal(
+        found.to_frame().astype({"room": object}), whole.to_frame().astype({"room": object}), check_dtype=False
+    )
+    assert found.frame["room"].tolist() == some["room"].tolist()
+
+
+def test_categories_of_arrow_within_pandas_are_known_too(tmp_path):
+    kind = pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
+    frames = [BY_JOB[start : start + 10].reset_index(drop=True) for start in range(0, 40, 10)]
+    found = desk().explain_stream([one.astype({"job": kind}) for one in frames], tmp_path, **ASKED).read()
+    whole = desk().explain(BY_JOB, **ASKED)
+    assert found.to_frame()["job"].tolist() == whole.to_frame()["job"].tolist()
+    assert found.outcomes == whole.outcomes
+
+
+def test_more_levels_than_a_small_index_can_tell_are_known_too():
+    names = tuple(f"n{place}" for place in range(300))
+    schema = l2c.Schema((l2c.Feature(name="town", kind="categorical", levels=names),))
+    few = pa.DictionaryArray.from_arrays(pa.array([1, 2, 0], pa.int8()), pa.array([None, "n7", "n299"]))
+    table = KINDS["arrow"].with_levels(pa.table({"town": few, "other": few}), schema)
+    town = table.column("town").chunk(0)
+    assert town.to_pylist() == ["n7", "n299", None]
+    assert sorted(town.dictionary.to_pylist()) == sorted(names)
+    assert table.column("other").chunk(0).equals(few)
+    ordered = pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), pa.array(["n7"]), ordered=True)
+    assert KINDS["arrow"].with_levels(pa.table({"town": ordered}), schema).column("town").chunk(0).equals(ordered)
+
+
+def test_columns_that_are_called_alike_are_told_as_by_one_call(tmp_path):
+    twice = pd.concat([ROWS, ROWS[["job"]]], axis=1)
+    for given in (twice, [twice]):
+        with pytest.raises(DataError, match="column 'job' appears 2 times; rename or drop the others"):
+            desk().explain_stream(given, tmp_path, **ASKED)
+
+
+def test_truths_that_are_all_missing_in_the_first_lines_are_truths(tmp_path):
+    features = tuple(replace(feature, missing=feature.name == "owner") for feature in SCHEMA.features)
+    rows = applicants().astype({"owner": object}).assign(owner=lambda some: some["owner"].where(some.index > 9, None))
+    explainer = l2c.L2C(epochs=0, select="first").fit(rows, _with_any_owner, l2c.Schema(features))
+    rows[:40].to_csv(tmp_path / "rows.csv", index=False)
+    for chunk, found in ((10, "ten"), (15, "fifteen")):
+        told = explainer.explain_stream(tmp_path / "rows.csv", tmp_path / found, chunk=chunk, **ASKED).read()
+        whole = explainer.explain(pd.read_csv(tmp_path / "rows.csv"), **ASKED)
+        pd.testing.assert_frame_equal(told.to_frame(), whole.to_frame())
+        assert told.frame["owner"].tolist()[10:] == rows["owner"].tolist()[10:40]
+
+
+def _with_any_owner(frame: pd.DataFrame) -> np.ndarray:
+    return granted(frame.assign(owner=frame["owner"].astype(object).where(frame["owner"].notna(), False)))
+
+
+_with_any_owner.classes = granted.classes
 
 
 def test_ordered_categories_that_the_first_frame_does_not_have_are_refused(tmp_path):

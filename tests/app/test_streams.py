@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -170,6 +171,13 @@ def test_another_file_other_rows_and_another_explainer_are_refused(tmp_path):
         other.explain_stream([ROWS[:6]], tmp_path / "frames", **ASKED)
 
 
+def test_a_folder_of_parts_with_something_else_is_left_alone(tmp_path):
+    desk().explain_stream([ROWS[:5]], tmp_path, **ASKED)
+    (tmp_path / "part-00000 (copy).parquet").write_bytes((tmp_path / "part-00000.parquet").read_bytes())
+    with pytest.raises(InputError, match=r"holds part-00000 \(copy\).parquet, which is no part of a stream"):
+        desk().explain_stream([ROWS[:5]], tmp_path, **ASKED)
+
+
 def test_what_is_wrong_with_the_first_rows_is_told_as_by_one_call(tmp_path):
     wrong = ROWS.drop(columns="job")
     with pytest.raises(DataError, match=r"^column 'job' is missing, but the schema declares it$"):
@@ -193,7 +201,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     for taken in (tmp_path / "mine", tmp_path / "mine" / "letter.txt"):
-        with pytest.raises(InputError, match="exists and is not the folder of a stream; choose another"):
+        with pytest.raises(InputError, match=r"holds letter.txt, which is no part|exists and is not the folder of"):
             desk().explain_stream([ROWS[:5]], taken, **ASKED)
 
 
@@ -218,6 +226,26 @@ def test_rows_that_cannot_be_read_are_told_by_their_place_in_the_stream(tmp_path
     assert found.outcomes[33].status == "bad_input"
     assert found.outcomes[33].sentence == "column 'job', row 33: 'clark' is not a known level; did you mean 'clerk'?"
     assert found.outcomes == desk().explain(rows, **ASKED).outcomes
+
+
+def test_an_interval_release_has_no_labels_to_settle(tmp_path):
+    edges = {"age": (30, 45, 60), "hours": (20, 40), "savings": (20, 40, 80)}
+    bins = {name: l2c.Edges(at) for name, at in edges.items()}
+    schema = l2c.Schema(tuple(replace(one, binning=bins.get(one.name, one.binning)) for one in desk().schema.features))
+    explainer = l2c.L2C(epochs=0, select="first").fit(applicants(), granted, schema, release="intervals")
+    frames = [ROWS[:10], ROWS[10:20].set_axis([f"p{place}" for place in range(10)], axis=0)]
+    asked = {"n": 2, "reasons": False, "release": "intervals"}
+    told = explainer.explain_stream(frames, tmp_path, **asked)
+    whole = explainer.explain(ROWS[:20], **asked)
+    pd.testing.assert_frame_equal(told.read().to_frame(), whole.to_frame())
+    assert explainer.explain_stream(frames, tmp_path, **asked).parts_before == 2
+
+
+def test_a_part_by_itself_keeps_the_labels_of_its_rows(tmp_path):
+    rows = ROWS[:30].set_axis([*range(9, -1, -1), *range(10, 30)], axis=0)
+    desk().explain_stream(rows, tmp_path, chunk=10, **ASKED)
+    assert l2c.read(tmp_path / "part-00001.parquet").index == [*range(10, 20)]
+    assert l2c.read(tmp_path).index == rows.index.tolist()
 
 
 def test_what_is_quoted_of_a_row_is_left_as_it_is(tmp_path):

@@ -26,7 +26,17 @@ from l2c.adapters.frames.row_labels import label_array
 from l2c.adapters.frames.stored import FrameKind, whole
 from l2c.adapters.frames.storing import from_arrow, to_arrow
 from l2c.adapters.models.mark import ModelMark
-from l2c.adapters.parts import WHOLE, Part, in_common, part_path, parts_in, stored_like, with_room_for_gaps
+from l2c.adapters.parts import (
+    WHOLE,
+    Part,
+    Settled,
+    as_a_part,
+    in_common,
+    labels_alike,
+    part_path,
+    parts_in,
+    with_room_for_gaps,
+)
 from l2c.adapters.seals import seal, sha256, unseal
 from l2c.core.explanation import Measured, Outcome, Reason, Released
 from l2c.core.goal import Goal
@@ -107,8 +117,8 @@ def write(
     schema = released.layout.schema
     shape, unread = frames.shape_of(frame, schema), [outcome.status == "bad_input" for outcome in released.outcomes]
     table = _stacked(frame, features)
-    if part.like is not None and part.like != shape:
-        table, shape = stored_like(part.like, table, shape, np.pad(unread, (0, len(released.row))))
+    if part.stream is not None:
+        table, shape = as_a_part(table, shape, np.pad(unread, (0, len(released.row))), part.settled)
     if released.share_valid is not None:
         table = _with_intervals(table, released)
     order = np.lexsort((np.concatenate([np.zeros(len(released.factual), int), released.rank]), _rows(released)))
@@ -177,20 +187,28 @@ def _together(parts: Sequence[tuple[pa.Table, dict[str, Any]]], folder: Path) ->
     if not parts:
         raise StoredFileError(f"{folder} holds no part of a release yet")
     common = [_in_common(data) for _, data in parts]
-    schema, rows = Schema.from_dict(parts[0][1]["schema"]), 0
+    schema, rows, tables = Schema.from_dict(parts[0][1]["schema"]), 0, []
     shapes = [FrameShape.from_dict(schema, data["shape"]) for _, data in parts]
     for number, (table, data) in enumerate(parts):
-        alike = common[number] == common[0] and table.column_names == parts[0][0].column_names
+        tables.append(_in_types(table, parts[0][0].schema))
+        alike = common[number] == common[0] and tables[-1] is not None
         if not alike or in_common([shapes[0], shapes[number]]) is None or data["first"] != rows:
             raise StoredFileError(f"{part_path(folder, number)} belongs to another release than the parts before it")
         rows += int(pc.sum(pc.equal(table.column(_own_names(schema)["rank"]), 0)).as_py())
-    tables = [table.replace_schema_metadata(None) for table, _ in parts]
-    whole = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
+    whole = pa.concat_tables(tables).unify_dictionaries()
     steps = [data["coarse"] for _, data in parts if data.get("coarse") is not None]
     coarse = [step for of_part in steps for step in of_part] if len(steps) == len(parts) else None
     shape = in_common(shapes)
     assert shape is not None  # each was held against the first
     return whole, {**parts[0][1], "coarse": coarse, "shape": shape.to_dict()}
+
+
+def _in_types(table: pa.Table, like: pa.Schema) -> pa.Table | None:
+    """Return the rows of a part in the types of another one; None if they do not fit."""
+    try:
+        return table.cast(like.remove_metadata())
+    except (pa.ArrowException, ValueError):
+        return None
 
 
 def _in_common(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,7 +231,7 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
     row, shape = row - data.get("first", 0), with_room_for_gaps(shape, people)
     index = of_people.get("index")
     # Labels that are just the places of the rows are none.
-    index = None if index == of_people["row"] else index
+    index = None if index == list(range(len(people))) else index
     frame = from_arrow(people, shape)
     cells = _cells(from_arrow(found, shape), layout) if len(row) else np.empty((0, len(layout.axes)))
     mark = ModelMark.from_dict(layout, data["model"])
@@ -324,7 +342,8 @@ def _bookkeeping(released: Released, index: Sequence[object] | None, part: Part)
         "rank": pa.array(np.concatenate([np.zeros(people, dtype=np.int64), released.rank])),
     }
     if index is not None:
-        columns["index"] = label_array(index, part.labels).take(pa.array(rows))
+        labels = label_array(index) if part.labels is None else part.labels
+        columns["index"] = labels_alike(labels, part.settled).take(pa.array(rows))
     reasons = [outcome.reason and json.dumps(outcome.reason.to_dict()) for outcome in outcomes]
     if released.share_valid is not None:
         columns["share_valid"] = _of_found(people, released.share_valid)
@@ -432,8 +451,6 @@ class Glance:
         The position of its first input row, the hash of its input rows, and their own labels.
     stream
         What the release was begun with; None of one that was made in one go.
-    shape
-        The types in which it is stored.
     statuses
         How each input row ended.
     counterfactuals
@@ -444,7 +461,6 @@ class Glance:
     people: str
     labels: list[object] | None
     stream: Mapping[str, Any] | None
-    shape: FrameShape
     statuses: list[str]
     counterfactuals: int
 
@@ -454,16 +470,28 @@ def glance(path: Path) -> Glance:
     try:
         table, data = _opened(path)
         schema = Schema.from_dict(data["schema"])
-        own, shape = _own_names(schema), FrameShape.from_dict(schema, data["shape"])
+        own = _own_names(schema)
         people = table.filter(pc.equal(table.column(own["rank"]), 0))
         labels = people.column(own["index"]).to_pylist() if own["index"] in table.column_names else None
         told, found = people.column(own["status"]).to_pylist(), table.num_rows - people.num_rows
-        return Glance(data["first"], data["people"], labels, data.get("stream"), shape, told, found)
+        return Glance(data["first"], data["people"], labels, data.get("stream"), told, found)
     except (KeyError, TypeError, ValueError, StoredFileError) as error:
         raise StoredFileError(
             f"{path} is damaged or no part of a release: {error}; remove it and the parts behind it to have them made "
             "anew"
         ) from error
+
+
+def settled_by(path: Path) -> Settled:
+    """Return what the first part of a release settles for those behind it."""
+    stored = pq.read_schema(path)
+    data = unseal(KIND, (stored.metadata or {})[KEY], str(path))
+    schema = Schema.from_dict(data["schema"])
+    beside = _representative_names(schema) if data["release"] == "intervals" else {}
+    types = {name: stored.field(beside.get(name, name)).type for name in schema.names}
+    index = _own_names(schema)["index"]
+    labels = stored.field(index).type if index in stored.names else None
+    return Settled(FrameShape.from_dict(schema, data["shape"]), types, labels)
 
 
 def digest_of_people(cells: Cells) -> str:

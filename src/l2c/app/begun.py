@@ -83,6 +83,5 @@ def _alike(value: Any) -> Any:
         return {name: _alike(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [_alike(part) for part in value]
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        return float(value)
-    return value.item() if isinstance(value, np.generic) else value
+    plain = value.item() if isinstance(value, np.generic) else value
+    return int(plain) if isinstance(plain, float) and plain.is_integer() else plain

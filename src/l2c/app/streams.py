@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from l2c.adapters import parts, records
-from l2c.adapters.frames import Chunk, Chunks, FrameShape
+from l2c.adapters.frames import Chunk, Chunks
 from l2c.adapters.parts import Part
 from l2c.app.asked import NAMES, Asked
 from l2c.app.begun import Begun
@@ -95,7 +95,7 @@ def stream(
     begun
         What decides the answer: parts that were begun with something else are not gone on with.
     """
-    before, tally, number = _parts_before(folder), _Tally(begun), -1
+    before, tally, number, settled = _parts_before(folder), _Tally(begun), -1, None
     for number, chunk in enumerate(chunks.each):
         path = parts.part_path(folder, number)
         with _told_by_place_in(tally.rows):
@@ -104,9 +104,9 @@ def stream(
                 tally.count_part(path, people)
             else:
                 found = call.answer(people)
-                labels = None if chunk.labels is None else chunk.labels.type
-                found.write_part(path, Part(tally.rows, tally.shape, labels, begun.to_dict()))
+                found.write_part(path, Part(tally.rows, settled, begun.to_dict(), chunk.labels))
                 tally.count(found)
+            settled = records.settled_by(path) if settled is None else settled
         if progress:
             progress(tally.rows, max(chunks.rows or 0, tally.rows))
     if number < 0:
@@ -132,17 +132,16 @@ def _told_by_place_in(first: int) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Tally:
-    """What was found so far, and the shape of the first frame."""
+    """What was found so far."""
 
     begun: Begun
     rows: int = 0
     counterfactuals: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
-    shape: FrameShape | None = None
 
     def count(self, found: Explanations) -> None:
         """Count what was found just now."""
-        self._add(len(found), [outcome.status for outcome in found.outcomes], found.shape)
+        self._add(len(found), [outcome.status for outcome in found.outcomes])
 
     def count_part(self, path: Path, people: People) -> None:
         """Count what an earlier run found, or raise if it was asked for something else, or for other rows."""
@@ -154,13 +153,12 @@ class _Tally:
                 f"{path} was made of other rows than those that come now; remove it and the parts behind it to have "
                 "them made anew, or choose another folder"
             )
-        self._add(known.counterfactuals, known.statuses, known.shape)
+        self._add(known.counterfactuals, known.statuses)
 
-    def _add(self, counterfactuals: int, statuses: list[str], shape: FrameShape) -> None:
+    def _add(self, counterfactuals: int, statuses: list[str]) -> None:
         self.rows += len(statuses)
         self.counterfactuals += counterfactuals
         self.outcomes.update(statuses)
-        self.shape = shape if self.shape is None else self.shape
 
 
 def _refuse_another(path: Path, known: Mapping[str, Any] | None, begun: Begun) -> None:
@@ -182,13 +180,14 @@ def _parts_before(folder: Path) -> int:
     """Return how many parts a folder holds already, once it is there and holds nothing else."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        parts.remove_drafts(folder)
-        before = len(parts.parts_in(folder))
-        taken = not before and any(not path.name.startswith(".") for path in folder.iterdir())
+        others = sorted(
+            path.name for path in folder.iterdir() if not path.name.startswith(".") and parts.number_of(path) is None
+        )
     except FileExistsError:
-        before, taken = 0, True
+        raise InputError(f"{folder} exists and is not the folder of a stream; choose another") from None
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}; choose another") from None
-    if taken:
-        raise InputError(f"{folder} exists and is not the folder of a stream; choose another")
-    return before
+    if others:
+        raise InputError(f"{folder} holds {others[0]}, which is no part of a stream; choose another folder")
+    parts.remove_drafts(folder)
+    return len(parts.parts_in(folder))

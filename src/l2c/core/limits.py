@@ -7,7 +7,7 @@ together. They say what may be *proposed*: a value that a person has already may
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from l2c.core.conditions import Condition, parse_condition
 from l2c.core.feature import Feature
 from l2c.core.types import Label
-from l2c.core.where.tokens import tokens_of
+from l2c.core.where.tokens import Token, tokens_of
 from l2c.errors import InputError, nearest
 
 ANY = "*"
@@ -159,7 +159,7 @@ class Limits:
         """
         known = {feature.name: feature for feature in features}
         data = {**self.to_dict(), "lock": sorted(set(self.lock))}
-        data["where"] = sorted({repr([(token.kind, token.text) for token in tokens_of(text)]) for text in self.where})
+        data["where"] = sorted({repr(list(map(_word, tokens_of(text)))) for text in self.where})
         data["permit"] = {name: _in_one_form(known[name], given) for name, given in self.permit.items()}
         data["forbid"] = {
             name: sorted({repr([_in_one_form(known[name], end) for end in pair]) for pair in pairs})
@@ -198,8 +198,14 @@ def _in_one_form(feature: Feature, given: object) -> list[Any]:
         return [ANY]
     chosen = chosen_levels(feature, given)
     if isinstance(chosen, Span):
-        return [end if end is None or isinstance(end, str) else float(end) for end in (chosen.low, chosen.high)]
-    return sorted(set(chosen), key=feature.levels.index)
+        return [int(end) if isinstance(end, float) and end.is_integer() else end for end in (chosen.low, chosen.high)]
+    return [feature.levels[place] for place in sorted({feature.levels.index(level) for level in chosen})]
+
+
+def _word(token: Token) -> tuple[str, object]:
+    """Return a token of a condition as what it says, however it is spelt."""
+    spelt: dict[str, Callable[[str], object]] = {"number": float, "truth": str.lower}
+    return token.kind, spelt.get(token.kind, str)(token.text)
 
 
 def in_words(given: object, feature: Feature | None = None) -> str:

@@ -16,11 +16,10 @@ from l2c.adapters.frames.stored import (
     arrow_column,
     arrow_dtype,
     arrow_type,
-    lacking_levels,
     plain_type,
     whole,
+    with_levels,
 )
-from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 
 
@@ -56,17 +55,9 @@ class ArrowKind(Columnwise):
         for name in unique_names(frame.column_names):
             place = frame.column_names.index(name)
             if name in schema and pa.types.is_dictionary(frame.field(place).type):
-                column = _with_levels(whole(frame.column(place)), schema[name])
+                column = with_levels(whole(frame.column(place)), schema[name])
                 frame = frame.set_column(place, frame.field(place).with_type(column.type), column)
         return frame
 
     def frame(self, columns: Mapping[str, Any]) -> Any:
         return pa.table(owned(columns))
-
-
-def _with_levels(column: pa.DictionaryArray, feature: Feature) -> pa.DictionaryArray:
-    levels = lacking_levels(arrow_dtype(column), feature)
-    dictionary = pa.concat_arrays([column.dictionary, pa.array(levels, column.dictionary.type)])
-    # An index type of few bits may be too small for all of them.
-    kind = column.indices.type if len(dictionary) <= 2 ** (column.indices.type.bit_width - 1) else pa.int32()
-    return pa.DictionaryArray.from_arrays(column.indices.cast(kind), dictionary, ordered=column.type.ordered)

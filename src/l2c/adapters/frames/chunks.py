@@ -13,11 +13,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from l2c.adapters.frames.columns import exactly
-from l2c.adapters.frames.files import checked_path, telling_problems, texts_of, with_fractions
+from l2c.adapters.frames.columns import naming_problems
+from l2c.adapters.frames.files import as_declared, checked_path, telling_problems, texts_of, with_fractions
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.frames.row_labels import StoredLabels, label_array
-from l2c.adapters.frames.stored import FrameKind
 from l2c.core.schema import Schema
 from l2c.errors import DataError
 
@@ -29,7 +28,7 @@ Source = str | Path | Iterable[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """Some rows of a table, with its labels for them; of one table all have some, or none, and of one type.
+    """Some rows of a table, with its labels for them; all chunks of a table have some, or none has.
 
     Labels that are just the rows' places in the table say nothing of their own.
     """
@@ -86,39 +85,24 @@ def _of_frames(frames: Iterator[Any], schema: Schema, size: int) -> Iterator[Chu
 
     Whether a later one labels them otherwise is not known beforehand, so that all have labels in any case.
     """
-    first, settled = 0, None
+    first = 0
     for number, given in enumerate(frames):
         frame = pa.Table.from_batches([given]) if isinstance(given, pa.RecordBatch) else given
-        kind = _library(frame, number)
+        try:
+            kind = library_of(frame)
+        except DataError as error:
+            raise DataError(f"frame {number} of the source: {problem}" for problem in error.problems) from None
         for chunk in _of_frame(frame, schema, size) if len(frame) else ():
-            labels, rows = chunk.labels, len(chunk.frame)
-            if kind.labels_rows:
-                labels = _alike(pa.array(np.arange(first, first + rows)) if labels is None else labels, settled, number)
-                settled = labels.type
-            yield Chunk(chunk.frame, labels)
+            rows = len(chunk.frame)
+            places = pa.array(np.arange(first, first + rows)) if kind.labels_rows else None
+            yield Chunk(chunk.frame, places if chunk.labels is None else chunk.labels)
             first += rows
-
-
-def _library(frame: Any, number: int) -> FrameKind:
-    try:
-        return library_of(frame)
-    except DataError as error:
-        raise DataError(f"frame {number} of the source: {problem}" for problem in error.problems) from None
-
-
-def _alike(labels: pa.Array, settled: pa.DataType | None, number: int) -> pa.Array:
-    """Return row labels in the type of those before them."""
-    held = labels if settled is None else exactly(labels, settled)
-    if held is None:
-        raise DataError(
-            f"frame {number} of the source: its row labels are of type {labels.type}, those of the frames before it of "
-            f"type {settled}; give all of one type, or none (reset_index)"
-        )
-    return held
 
 
 def _of_frame(given: Any, schema: Schema, size: int) -> Iterator[Chunk]:
     kind = library_of(given)
+    if problems := list(naming_problems(kind.names(given))):
+        raise DataError(problems)
     frame, labels = kind.with_levels(given, schema), kind.labels(given)
     told = None if labels is None else label_array(labels)
     for number, piece in enumerate(in_pieces(frame, size) if len(frame) else ()):
@@ -138,7 +122,7 @@ def _of_csv(path: Path, schema: Schema, size: int) -> Iterator[Chunk]:
     with telling_problems(path), pd.read_csv(path, dtype=texts_of(schema), chunksize=size) as reader:
         for frame in reader:
             if len(frame):
-                yield Chunk(with_fractions(frame.reset_index(drop=True), schema), None)
+                yield Chunk(as_declared(frame.reset_index(drop=True), schema), None)
 
 
 def _of_parquet(path: Path, schema: Schema, size: int) -> Iterator[Chunk]:
@@ -146,10 +130,11 @@ def _of_parquet(path: Path, schema: Schema, size: int) -> Iterator[Chunk]:
     with telling_problems(path), pq.ParquetFile(path, pre_buffer=False, buffer_size=BLOCK) as file:
         stored, first = StoredLabels.of(file), 0
         for table in _filled(file.iter_batches(size), size):
-            frame = table.to_pandas().reset_index(drop=True)
+            frame = table.to_pandas()
+            labels, frame = stored.of_rows(table, frame.index, first), frame.reset_index(drop=True)
             # Of its categories a chunk of a file knows those of its own rows.
             frame = with_fractions(library_of(frame).with_levels(frame, schema), schema, gaps_alone=True)
-            yield Chunk(frame, stored.of_rows(table, first))
+            yield Chunk(frame, labels)
             first += len(frame)
 
 

@@ -87,16 +87,39 @@ def _family(stored: pa.DataType) -> Family | None:
 
 
 def exactly(values: pa.Array, target: pa.DataType) -> pa.Array | None:
-    """Return values in another type; None if it cannot hold all of them just as they are.
+    """Return values in another type of their sort; None if it cannot hold all of them just as they are.
 
     >>> exactly(pa.array([30.0, None]), pa.int64()).to_pylist(), exactly(pa.array([0.1]), pa.float32())
     ([30, None], None)
     """
+    if values.null_count == len(values):
+        return pa.nulls(len(values), target)
+    if not are_of_a_sort(values.type, target):
+        return None
+    decimal = pa.types.is_decimal(target)
     try:
-        held = values.cast(target)
+        # Arrow casts integers to wide decimals only.
+        held = (values.cast(pa.float64()) if decimal and pa.types.is_integer(values.type) else values).cast(target)
+        if decimal or pa.types.is_decimal(values.type):
+            return held if held.to_pylist() == values.to_pylist() else None
         return held if held.cast(values.type).equals(values) else None
     except pa.ArrowException:
         return None
+
+
+def are_of_a_sort(one: pa.DataType, other: pa.DataType) -> bool:
+    """Return whether values of two types can be the same: numbers, texts, truths, or times of one kind and zone.
+
+    >>> are_of_a_sort(pa.int8(), pa.float64()), are_of_a_sort(pa.int64(), pa.timestamp("us"))
+    (True, False)
+    """
+    if pa.types.is_null(one) or pa.types.is_null(other):
+        return False
+    sorts = {"integer": "number", "float": "number"}
+    families = [sorts.get(str(kind), kind) for kind in (_family(one), _family(other))]
+    if families != [None, None]:
+        return families[0] == families[1]
+    return bool(one.id == other.id and getattr(one, "tz", None) == getattr(other, "tz", None))
 
 
 def decoded(array: pa.Array) -> pa.Array:

@@ -28,7 +28,7 @@ def read_file(path: str | Path, schema: Schema | None = None) -> pd.DataFrame:
     path = checked_path(path)
     with telling_problems(path):
         csv = path.suffix.lower() == ".csv"
-        frame = with_fractions(pd.read_csv(path, dtype=texts_of(schema)), schema) if csv else pd.read_parquet(path)
+        frame = as_declared(pd.read_csv(path, dtype=texts_of(schema)), schema) if csv else pd.read_parquet(path)
     if frame.empty:
         raise DataError(f"file {str(path)!r} has no rows")
     return frame
@@ -62,6 +62,14 @@ def texts_of(schema: Schema | None) -> dict[str, type[str]]:
         for feature in features
         if feature.levels and all(isinstance(level, str) for level in feature.levels)
     }
+
+
+def as_declared(frame: pd.DataFrame, schema: Schema | None) -> pd.DataFrame:
+    """Return rows of a file without types in those that hold all that the schema allows, whatever these rows are."""
+    features = (feature for feature in schema.features if feature.name in frame) if schema else ()
+    truths = (one.name for one in features if set(map(type, one.levels)) == {bool})
+    empty = [name for name in truths if frame.dtypes[name] == "float64" and frame[name].isna().all()]
+    return with_fractions(frame.astype(dict.fromkeys(empty, object)) if empty else frame, schema)
 
 
 def with_fractions(frame: pd.DataFrame, schema: Schema | None, *, gaps_alone: bool = False) -> pd.DataFrame:

@@ -24,7 +24,9 @@ from l2c.adapters.frames.stored import (
     lacking_levels,
     plain_type,
     whole,
+    with_levels,
 )
+from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 
 FROM_BLOCKS: Any = getattr(getattr(pd.api, "internals", None), "create_dataframe_from_blocks", None)
@@ -190,15 +192,27 @@ class PandasKind:
 
     def with_levels(self, frame: Any, schema: Schema) -> Any:
         own = unique_names(self.names(frame))
-        kept = {name: frame[name].array for name in own if name in schema}
-        held = {name: column for name, column in kept.items() if isinstance(column, pd.Categorical)}
-        lacking = {name: lacking_levels(self.dtype_of(column), schema[name]) for name, column in held.items()}
-        more = {name: held[name].add_categories(levels) for name, levels in lacking.items() if levels}
-        return frame.assign(**more) if more else frame
+        held = {name: frame[name].array for name in own if name in schema}
+        more = {name: _with_levels(column, schema[name]) for name, column in held.items()}
+        changed = {name: column for name, column in more.items() if column is not held[name]}
+        return frame.assign(**changed) if changed else frame
 
     def labels(self, frame: Any) -> list[Any] | None:
         plain = frame.index.equals(pd.RangeIndex(len(frame)))
         return None if plain else frame.index.tolist()
+
+
+def _with_levels(column: Any, feature: Feature) -> Any:
+    """Return a column with all levels among its categories; of other types, the column itself."""
+    if isinstance(column, pd.Categorical):
+        levels = lacking_levels(PandasKind().dtype_of(column), feature)
+        return column.add_categories(levels) if levels else column
+    native = column.dtype
+    if isinstance(native, pd.ArrowDtype) and pa.types.is_dictionary(native.pyarrow_dtype):
+        held = with_levels(whole(pa.array(column)), feature)
+        maker: Any = pd.ArrowDtype(held.type)
+        return maker.__from_arrow__(held)
+    return column
 
 
 def _is_text(column: Any) -> bool:

@@ -7,24 +7,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from l2c.adapters.frames.columns import decoded
+from l2c.adapters.frames.columns import decoded, family
 from l2c.adapters.frames.stored import whole
 
 
-def label_array(labels: Sequence[object], kind: pa.DataType | None = None) -> pa.Array:
+def label_array(labels: Sequence[Any]) -> pa.Array:
     """Return row labels as Arrow; labels of several levels, of mixed types or of none are kept as texts.
 
     >>> [label_array(labels).to_pylist() for labels in ([7, 9], [7, "ann"], [("a", 1)], [None])]
     [[7, 9], ['7', 'ann'], ["('a', 1)"], [None]]
     """
+    # By pandas, times keep their nanoseconds.
+    times = any(isinstance(label, pd.Timestamp | pd.Timedelta) for label in labels)
     try:
-        array = pa.array(labels, kind, from_pandas=True)
+        array = pa.array(pd.Series(labels) if times else labels, from_pandas=True)
     except (pa.ArrowException, OverflowError):
         array = None
-    if array is None or pa.types.is_nested(array.type):
+    if array is None or not _is_plain(array.type):
         return pa.array([str(label) for label in labels])
     return _typed(array)
 
@@ -53,27 +57,44 @@ class StoredLabels:
         held = (one for one in levels if (one in names if isinstance(one, str) else len(one) == rows))
         return cls(tuple(held), rows)
 
-    def of_rows(self, table: pa.Table, first: int) -> pa.Array | None:
-        """Return the labels of some rows, the first of which has this place; None where they are just the places."""
+    def of_rows(self, table: pa.Table, index: pd.Index[Any], first: int) -> pa.Array | None:
+        """Return the labels of some rows; None where they are just the rows' places.
+
+        Parameters
+        ----------
+        table, index
+            The rows, and what pandas takes for their labels: of some rows of a file, it passes over ranges.
+        first
+            The place of the first of them in the file.
+        """
         if not self.levels or self.levels == (range(self.rows),):
             return None
-        parts = [
-            decoded(whole(table.column(level)))
-            if isinstance(level, str)
-            else pa.array(level[first : first + len(table)])
-            for level in self.levels
-        ]
-        return (
-            _typed(parts[0])
-            if len(parts) == 1
-            else label_array(list(zip(*map(pa.Array.to_pylist, parts), strict=True)))
-        )
+        if len(self.levels) == 1 and isinstance(self.levels[0], str):
+            column = decoded(whole(table.column(self.levels[0])))
+            return _typed(column) if _is_plain(column.type) else label_array(index.tolist())
+        stored = iter([index.get_level_values(place) for place in range(index.nlevels)])
+        ranges = [one for one in self.levels if not isinstance(one, str)]
+        if len(ranges) < len(self.levels) and index.nlevels == len(self.levels):
+            return label_array(index.tolist())
+        parts = [next(stored) if isinstance(one, str) else one[first : first + len(table)] for one in self.levels]
+        return label_array(list(pd.MultiIndex.from_arrays(parts)) if len(parts) > 1 else list(parts[0]))
 
 
 def _level(told: Any) -> str | range:
     return told if isinstance(told, str) else range(told["start"], told["stop"], told["step"])
 
 
+def _is_plain(kind: pa.DataType) -> bool:
+    """Return whether labels of a type are told by single values of Arrow's own."""
+    return not pa.types.is_nested(kind) and not isinstance(kind, pa.BaseExtensionType)
+
+
 def _typed(array: pa.Array) -> pa.Array:
-    """Return labels of which none may be known as those of a type that can be joined with others."""
-    return array.cast(pa.string()) if pa.types.is_null(array.type) else array
+    """Return labels as a file gives them back: with one word for those that are missing, of a type that it has."""
+    if pa.types.is_null(array.type):
+        return array.cast(pa.string())
+    if pa.types.is_timestamp(array.type) and array.type.unit == "s":
+        return array.cast(pa.timestamp("ms", array.type.tz))
+    if family(array) == "float" and pa.types.is_floating(array.type):
+        return pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+    return array

@@ -82,7 +82,7 @@ class FrameShape:
         kind = library_of(frame)
         if kind.name == self.kind:
             return self
-        natural = ((name, _natural(kind, self.schema[name])) for name, _ in self.columns)
+        natural = ((name, natural_dtype(kind, self.schema[name])) for name, _ in self.columns)
         return FrameShape(kind.name, self.schema, tuple(natural))
 
     def to_dict(self) -> dict[str, object]:
@@ -99,7 +99,7 @@ class FrameShape:
         return cls(data["kind"], schema, columns)
 
 
-def _natural(kind: FrameKind, feature: Feature) -> Dtype:
+def natural_dtype(kind: FrameKind, feature: Feature) -> Dtype:
     """Return the type that a library gives a column of all that a feature can be."""
     values: list[Any] = list(feature.levels)
     if feature.numeric:

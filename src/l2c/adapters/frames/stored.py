@@ -148,7 +148,7 @@ class FrameKind(Protocol):
         ...
 
     def with_levels(self, frame: Any, schema: Schema) -> Any:
-        """Return a frame in which what declares its categories, without an order, has all levels of texts among them.
+        """Return a frame in which what declares its categories, without an order, has all levels among them.
 
         A piece of a longer table may declare those of its own rows alone.
         """
@@ -156,16 +156,36 @@ class FrameKind(Protocol):
 
 
 def lacking_levels(dtype: Dtype, feature: Feature) -> list[Label]:
-    """Return the levels that are not among the categories of a type, if these are texts without an order.
+    """Return the levels that are not among the categories of a type, if these are of the same sort, without an order.
 
     >>> job = Feature(name="job", kind="categorical", levels=("clerk", "nurse"))
     >>> lacking_levels(Dtype("category[str]", ("cook", "clerk")), job)
     ['nurse']
     """
-    categories = dtype.categories
-    if categories is None or dtype.ordered or not all(isinstance(one, str) for one in (*categories, *feature.levels)):
+    if dtype.categories is None or dtype.ordered:
         return []
-    return [level for level in feature.levels if level not in categories]
+    categories = [category for category in dtype.categories if category is not None]
+    alike = len({_sort(value) for value in (*categories, *feature.levels)}) == 1
+    return [level for level in feature.levels if level not in categories] if alike else []
+
+
+def _sort(value: object) -> type:
+    return float if isinstance(value, int | float) and not isinstance(value, bool) else type(value)
+
+
+def with_levels(column: pa.DictionaryArray, feature: Feature) -> pa.DictionaryArray:
+    """Return a column whose dictionary has all levels that it lacks and that are of its type, and nothing missing."""
+    if column.dictionary.null_count:
+        column = arrow_column(column.dictionary_decode().dictionary_encode(), column.type)
+    levels = pa.array(lacking_levels(arrow_dtype(column), feature))
+    try:
+        more = levels.cast(column.dictionary.type)
+    except pa.ArrowException:
+        return column
+    dictionary = pa.concat_arrays([column.dictionary, more])
+    # An index type of few bits may be too small for all of them.
+    kind = column.indices.type if len(dictionary) <= 2 ** (column.indices.type.bit_width - 1) else pa.int32()
+    return pa.DictionaryArray.from_arrays(column.indices.cast(kind), dictionary, ordered=column.type.ordered)
 
 
 def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
