@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import l2c
 from l2c.adapters import frames, seals
-from l2c.adapters.records import KEY
+from l2c.adapters.found_file import KEY
 from l2c.adapters.seals import seal
 from l2c.core.explanation import Released
 from l2c.core.goal import Goal

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import l2c
-from l2c.adapters import records
+from l2c.adapters.found_parts import glance
 from l2c.app.audit import audit_file
 from l2c.errors import InputError, StoredFileError
 from loans import applicants, desk, granted, score
@@ -42,7 +42,7 @@ def gone_on_with(folder, **asked) -> l2c.Streamed:
 
 def begun_in(folder) -> dict[str, str]:
     """Return what the first part of a folder says of what it was begun with."""
-    stream = records.glance(folder / "part-00000.parquet").stream
+    stream = glance(folder / "part-00000.parquet").stream
     assert json.loads(json.dumps(stream)) == stream
     return stream["request"]
 

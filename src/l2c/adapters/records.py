@@ -6,7 +6,6 @@ metadata carries the schema, the levels with their edges, the model's mark, the 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,38 +18,38 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from l2c.adapters import frames
+from l2c.adapters.found_file import (
+    COLUMNS,
+    KEY,
+    KIND,
+    digest,
+    digest_of_people,
+    opened,
+    own_names,
+    representative_names,
+)
+from l2c.adapters.found_parts import together
 from l2c.adapters.frames import FrameShape
-from l2c.adapters.frames.columns import decoded, family
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.frames.row_labels import label_array
-from l2c.adapters.frames.stored import FrameKind, whole
+from l2c.adapters.frames.stored import FrameKind
 from l2c.adapters.frames.storing import from_arrow, to_arrow
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.parts import (
     WHOLE,
     Part,
-    Settled,
     as_a_part,
-    in_common,
     labels_alike,
-    part_path,
     parts_in,
     with_room_for_gaps,
 )
-from l2c.adapters.seals import seal, sha256, unseal
+from l2c.adapters.seals import seal
 from l2c.core.explanation import Measured, Outcome, Reason, Released
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout, interval_texts
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Label
 from l2c.errors import L2CError, StoredFileError
-
-KIND = "l2c found"
-KEY = b"l2c"
-COLUMNS = (
-    "row", "rank", "index", "prediction", "probability", "cost", "status", "sentence", "tries", "valid", "reason",
-    "desired", "accepted", "low", "high", "share_valid",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +121,7 @@ def write(
     if released.share_valid is not None:
         table = _with_intervals(table, released)
     order = np.lexsort((np.concatenate([np.zeros(len(released.factual), int), released.rank]), _rows(released)))
-    own = _own_names(schema)
+    own = own_names(schema)
     for name, column in _bookkeeping(released, index, part).items():
         table = table.append_column(own[name], column)
     table = table.take(order)
@@ -139,7 +138,7 @@ def write(
         "stream": None if part.stream is None else dict(part.stream),
         "people": digest_of_people(released.factual),
         "release": "values" if released.share_valid is None else "intervals",
-        "rows": _digest(table),
+        "rows": digest(table),
     }
     table = table.replace_schema_metadata({KEY: seal(KIND, metadata).encode()})
     with frames.replacing(path) as draft:
@@ -153,7 +152,7 @@ def read(path: Path) -> Record:
 
     A folder of parts is read as one: all that there are.
     """
-    table, data = _together([_opened(part) for part in parts_in(path)], path) if path.is_dir() else _opened(path)
+    table, data = together([opened(part) for part in parts_in(path)], path) if path.is_dir() else opened(path)
     try:
         schema = Schema.from_dict(data["schema"])
         layout = Layout.from_dict(schema, data["layout"])
@@ -162,63 +161,8 @@ def read(path: Path) -> Record:
         raise StoredFileError(f"{path} cannot be read: {error}") from error
 
 
-def _opened(path: Path) -> tuple[pa.Table, dict[str, Any]]:
-    try:
-        table = pq.read_table(path, page_checksum_verification=True)
-    except FileNotFoundError as error:
-        raise StoredFileError(f"there is no file {str(path)!r}") from error
-    except (OSError, pa.ArrowException, ValueError) as error:
-        raise StoredFileError(f"{path} is damaged or no Parquet file: {error}") from error
-    sealed = (table.schema.metadata or {}).get(KEY)
-    if sealed is None:
-        raise StoredFileError(f"{path} is a Parquet file, but not one that L2C wrote")
-    data = unseal(KIND, sealed, str(path))
-    try:
-        altered = _digest(table) != data["rows"]
-    except (KeyError, pa.ArrowException) as error:
-        raise StoredFileError(f"{path} cannot be read: {error}") from error
-    if altered:
-        raise StoredFileError(f"{path} cannot be read: its rows were altered and do not match their hash")
-    return table, data
-
-
-def _together(parts: Sequence[tuple[pa.Table, dict[str, Any]]], folder: Path) -> tuple[pa.Table, dict[str, Any]]:
-    """Return the parts of a release as one table."""
-    if not parts:
-        raise StoredFileError(f"{folder} holds no part of a release yet")
-    common = [_in_common(data) for _, data in parts]
-    schema, rows, tables = Schema.from_dict(parts[0][1]["schema"]), 0, []
-    shapes = [FrameShape.from_dict(schema, data["shape"]) for _, data in parts]
-    for number, (table, data) in enumerate(parts):
-        tables.append(_in_types(table, parts[0][0].schema))
-        alike = common[number] == common[0] and tables[-1] is not None
-        if not alike or in_common([shapes[0], shapes[number]]) is None or data["first"] != rows:
-            raise StoredFileError(f"{part_path(folder, number)} belongs to another release than the parts before it")
-        rows += int(pc.sum(pc.equal(table.column(_own_names(schema)["rank"]), 0)).as_py())
-    whole = pa.concat_tables(tables).unify_dictionaries()
-    steps = [data["coarse"] for _, data in parts if data.get("coarse") is not None]
-    coarse = [step for of_part in steps for step in of_part] if len(steps) == len(parts) else None
-    shape = in_common(shapes)
-    assert shape is not None  # each was held against the first
-    return whole, {**parts[0][1], "coarse": coarse, "shape": shape.to_dict()}
-
-
-def _in_types(table: pa.Table, like: pa.Schema) -> pa.Table | None:
-    """Return the rows of a part in the types of another one; None if they do not fit."""
-    try:
-        return table.cast(like.remove_metadata())
-    except (pa.ArrowException, ValueError):
-        return None
-
-
-def _in_common(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what must be the same in all parts; other versions of the model may not answer alike to the last digit."""
-    stream = data.get("stream") or {}
-    return {name: data.get(name) for name in ("schema", "layout", "model", "asked")} | {"stream": stream.get("request")}
-
-
 def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[str, Any]) -> Record:
-    own = _own_names(layout.schema)
+    own = own_names(layout.schema)
     intervals = data.get("release") == "intervals"
     if intervals:
         table = _without_intervals(table, layout.schema)
@@ -274,7 +218,7 @@ def _with_intervals(table: pa.Table, released: Released) -> pa.Table:
 
     Of an input row that could not be read there is nothing to tell.
     """
-    layout, beside = released.layout, _representative_names(released.layout.schema)
+    layout, beside = released.layout, representative_names(released.layout.schema)
     known = ~np.isnan(released.factual).all(axis=1)
     levels = np.concatenate([layout.levels(np.where(known[:, None], released.factual, 0.0)), released.levels])
     told = np.concatenate([known, np.ones(len(released.levels), dtype=bool)])
@@ -293,20 +237,9 @@ def _with_intervals(table: pa.Table, released: Released) -> pa.Table:
 
 def _without_intervals(table: pa.Table, schema: Schema) -> pa.Table:
     """Return a stored table with what stands for each number alone."""
-    beside = {shown: name for name, shown in _representative_names(schema).items()}
+    beside = {shown: name for name, shown in representative_names(schema).items()}
     kept = [name for name in table.column_names if name not in beside.values()]
     return table.select(kept).rename_columns([beside.get(name, name) for name in kept])
-
-
-def _representative_names(schema: Schema) -> dict[str, str]:
-    """Return under what name the representative of each numeric feature stands."""
-    taken, names = {*schema.names, *_own_names(schema).values()}, {}
-    for feature in schema.features:
-        if feature.numeric:
-            names[feature.name] = f"{feature.name}.representative"
-            while names[feature.name] in taken:
-                names[feature.name] += "_"
-    return names
 
 
 def _goal(of_people: Mapping[str, list[Any]], classes: int) -> Goal:
@@ -401,16 +334,6 @@ def _rows(released: Released) -> np.ndarray:
     return np.concatenate([np.arange(len(released.factual)), released.row])
 
 
-def _own_names(schema: Schema) -> dict[str, str]:
-    """Return the names of our columns: with an underscore where a feature has that name already."""
-    names = {}
-    for name in COLUMNS:
-        names[name] = name
-        while names[name] in schema.names:
-            names[name] += "_"
-    return names
-
-
 def _labels(classes: tuple[Label, ...], indices: np.ndarray) -> list[Label | None]:
     return [None if index < 0 else classes[index] for index in indices.tolist()]
 
@@ -419,81 +342,7 @@ def _indices(classes: tuple[Label, ...], labels: Sequence[Label | None]) -> np.n
     return np.array([-1 if label is None else classes.index(label) for label in labels], dtype=np.int64)
 
 
-def _digest(table: pa.Table) -> str:
-    """Return the hash of what a table says, however it is encoded: Parquet itself does not guard all its bytes."""
-    told = hashlib.sha256()
-    for name in table.column_names:
-        values = decoded(whole(table.column(name)))
-        values = values.cast(_COMMON[kind], safe=False) if (kind := family(values)) else values
-        told.update(name.encode())
-        told.update(values.is_valid().to_numpy(zero_copy_only=False))
-        told.update(pa.record_batch([values.drop_null()], [name]).serialize())
-    return told.hexdigest()
-
-
-_COMMON = {"boolean": pa.uint8(), "integer": pa.int64(), "float": pa.float64(), "text": pa.large_string()}
-"""One type for all that a file may give back in another width."""
-
-
 def _stacked(first: Any, second: Any) -> pa.Table:
     """Return two frames of one kind, one above the other, as an Arrow table."""
     tables = [to_arrow(first), to_arrow(second)]
     return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
-
-
-@dataclass(frozen=True, slots=True)
-class Glance:
-    """What is told of a part that is whole and as it was written, without making a release of it.
-
-    Parameters
-    ----------
-    first, people, labels
-        The position of its first input row, the hash of its input rows, and their own labels.
-    stream
-        What the release was begun with; None of one that was made in one go.
-    statuses
-        How each input row ended.
-    counterfactuals
-        How many there are.
-    """
-
-    first: int
-    people: str
-    labels: list[object] | None
-    stream: Mapping[str, Any] | None
-    statuses: list[str]
-    counterfactuals: int
-
-
-def glance(path: Path) -> Glance:
-    """Return what is told of a part, or raise if it is damaged or foreign."""
-    try:
-        table, data = _opened(path)
-        schema = Schema.from_dict(data["schema"])
-        own = _own_names(schema)
-        people = table.filter(pc.equal(table.column(own["rank"]), 0))
-        labels = people.column(own["index"]).to_pylist() if own["index"] in table.column_names else None
-        told, found = people.column(own["status"]).to_pylist(), table.num_rows - people.num_rows
-        return Glance(data["first"], data["people"], labels, data.get("stream"), told, found)
-    except (KeyError, TypeError, ValueError, StoredFileError) as error:
-        raise StoredFileError(
-            f"{path} is damaged or no part of a release: {error}; remove it and the parts behind it to have them made "
-            "anew"
-        ) from error
-
-
-def settled_by(path: Path) -> Settled:
-    """Return what the first part of a release settles for those behind it."""
-    stored = pq.read_schema(path)
-    data = unseal(KIND, (stored.metadata or {})[KEY], str(path))
-    schema = Schema.from_dict(data["schema"])
-    beside = _representative_names(schema) if data["release"] == "intervals" else {}
-    types = {name: stored.field(beside.get(name, name)).type for name in schema.names}
-    index = _own_names(schema)["index"]
-    labels = stored.field(index).type if index in stored.names else None
-    return Settled(FrameShape.from_dict(schema, data["shape"]), types, labels)
-
-
-def digest_of_people(cells: Cells) -> str:
-    """Return a hash of input rows."""
-    return sha256(np.ascontiguousarray(cells).tobytes())

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from l2c.adapters import parts, records
+from l2c.adapters import parts
+from l2c.adapters.found_file import digest_of_people
+from l2c.adapters.found_parts import glance, settled_by
 from l2c.adapters.frames import Chunk, Chunks
 from l2c.adapters.parts import Part
 from l2c.app.asked import NAMES, Asked
@@ -106,7 +108,7 @@ def stream(
                 found = call.answer(people)
                 found.write_part(path, Part(tally.rows, settled, begun.to_dict(), chunk.labels))
                 tally.count(found)
-            settled = records.settled_by(path) if settled is None else settled
+            settled = settled_by(path) if settled is None else settled
         if progress:
             progress(tally.rows, max(chunks.rows or 0, tally.rows))
     if number < 0:
@@ -145,9 +147,9 @@ class _Tally:
 
     def count_part(self, path: Path, people: People) -> None:
         """Count what an earlier run found, or raise if it was asked for something else, or for other rows."""
-        known = records.glance(path)
+        known = glance(path)
         _refuse_another(path, known.stream, self.begun)
-        of_now = (self.rows, records.digest_of_people(people.cells), people.index)
+        of_now = (self.rows, digest_of_people(people.cells), people.index)
         if (known.first, known.people, known.labels) != of_now:
             raise InputError(
                 f"{path} was made of other rows than those that come now; remove it and the parts behind it to have "

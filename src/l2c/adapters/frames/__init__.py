@@ -2,7 +2,7 @@
 
 `kinds` knows the libraries; `opened`, `columns`, `summary` and `reading` go from a frame to cells; `making`, `shape`
 and `rebuilding` go from cells to a frame; `given` keeps one; `files` reads and writes them, `chunks` a piece at a
-time. Importing this teaches `core.table.summarise`, and so `Schema.infer`, data frames.
+time, with its `row_labels`. Importing this teaches `core.table.summarise`, and so `Schema.infer`, data frames.
 """
 
 from l2c.adapters.frames.chunks import Chunk, Chunks, Source, chunks_of
