@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -11,6 +14,8 @@ import pytest
 
 from l2c import Feature, Schema
 from l2c.adapters.frames import shape_of
+from l2c.adapters.frames.columns import exactly
+from l2c.adapters.frames.row_labels import label_array
 from l2c.adapters.frames.storing import from_arrow, to_arrow
 from l2c.adapters.parts import (
     Settled,
@@ -232,6 +237,31 @@ def test_labels_are_of_the_type_of_the_first_part_or_refused():
     ):
         with pytest.raises(DataError, match=r"were of type .* and are of type .* here; give all of one type, or none"):
             labels_alike(labels, settled(kind))
+
+
+def test_a_decimal_that_would_be_rounded_does_not_fit():
+    assert exactly(pa.array([0.15, None]), pa.decimal128(10, 1)) is None
+    assert exactly(pa.array([0.5, None]), pa.decimal128(10, 1)).to_pylist() == [Decimal("0.5"), None]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [pd.Timestamp("2026-01-01"), 5],
+        [pd.Timestamp("2026-01-01"), 2.5],
+        [pd.Timedelta("1s"), 5],
+        [date(2026, 1, 1), pd.Timestamp("2026-01-01 12:00")],
+        [pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-01", tz="Europe/Berlin")],
+        [np.datetime64("2026-01-01"), "ann"],
+    ],
+)
+def test_labels_that_are_times_and_something_else_are_texts(labels):
+    assert label_array(labels).to_pylist() == list(map(str, labels))
+
+
+def test_labels_that_are_times_stay_what_they_are():
+    for labels in ([pd.Timestamp("2026-01-01 00:00:00.000000001"), None], [date(2026, 1, 1)], [pd.Timedelta(1, "ns")]):
+        assert label_array(labels).to_pylist() == labels
 
 
 def test_only_what_is_called_as_parts_are_is_one():

@@ -428,3 +428,22 @@ def test_a_part_in_the_place_of_one_with_the_same_rows_is_told(tmp_path):
         desk().explain_stream(twice, tmp_path, **ASKED)
     with pytest.raises(StoredFileError, match=r"part-00001.parquet belongs to another release"):
         l2c.read(tmp_path)
+
+
+def test_a_part_of_other_types_that_is_stored_alike_is_told(tmp_path):
+    frames = [ROWS[:10], ROWS[10:20]]
+    desk().explain_stream(frames, tmp_path / "texts", **ASKED)
+    desk().explain_stream([in_categories(frame) for frame in frames], tmp_path / "categories", **ASKED)
+    part = "part-00001.parquet"
+    (tmp_path / "texts" / part).write_bytes((tmp_path / "categories" / part).read_bytes())
+    with pytest.raises(StoredFileError, match=f"{part} belongs to another release than the parts before it"):
+        l2c.read(tmp_path / "texts")
+
+
+@pytest.mark.parametrize("labels", [[float("nan"), *range(1, 40)], [None] * 40], ids=["some", "all"])
+def test_labels_that_are_missing_in_a_file_are_the_same_when_it_is_gone_on_with(tmp_path, labels):
+    ROWS.set_axis(pd.Index(labels, name="id"), axis=0).to_parquet(tmp_path / "rows.parquet")
+    for before in (0, 4):
+        told = desk().explain_stream(tmp_path / "rows.parquet", tmp_path / "found", chunk=10, **ASKED)
+        assert told.parts_before == before
+    assert told.read().index[0] is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 import pandas as pd
@@ -22,15 +23,22 @@ def label_array(labels: Sequence[Any]) -> pa.Array:
     >>> [label_array(labels).to_pylist() for labels in ([7, 9], [7, "ann"], [("a", 1)], [None])]
     [[7, 9], ['7', 'ann'], ["('a', 1)"], [None]]
     """
-    # By pandas, times keep their nanoseconds.
-    times = any(isinstance(label, pd.Timestamp | pd.Timedelta) for label in labels)
     try:
-        array = pa.array(pd.Series(labels) if times else labels, from_pandas=True)
-    except (pa.ArrowException, OverflowError):
+        array = _array(labels)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
         array = None
     if array is None or not _is_plain(array.type):
         return pa.array([str(label) for label in labels])
     return _typed(array)
+
+
+def _array(labels: Sequence[Any]) -> pa.Array | None:
+    """Return labels as what Arrow makes of them; None where these are times and something else, or of several zones."""
+    if not any(isinstance(label, datetime | timedelta) for label in labels):
+        return pa.array(labels, from_pandas=True)
+    # Arrow takes numbers among times for times, and forgets their nanoseconds; pandas does neither.
+    times = pd.Series(labels)
+    return None if times.dtype == object else pa.array(times, from_pandas=True)
 
 
 @dataclass(frozen=True, slots=True)
