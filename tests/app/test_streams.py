@@ -200,9 +200,13 @@ def test_a_folder_in_which_there_is_nothing_to_be_seen_is_free(tmp_path):
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
-    for taken in (tmp_path / "mine", tmp_path / "mine" / "letter.txt"):
-        with pytest.raises(InputError, match=r"holds letter.txt, which is no part|exists and is not the folder of"):
+    for taken, told in (
+        (tmp_path / "mine", r"mine holds letter\.txt, which is no part of a stream; choose another folder$"),
+        (tmp_path / "mine" / "letter.txt", r"letter\.txt exists and is not the folder of a stream; choose another$"),
+    ):
+        with pytest.raises(InputError, match=told):
             desk().explain_stream([ROWS[:5]], taken, **ASKED)
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
 
 
 def test_what_a_stream_cannot_do_is_told_all_at_once(tmp_path):
@@ -279,16 +283,18 @@ def test_a_damaged_part_is_told_with_what_to_do(tmp_path, whole):
 def test_a_single_byte_that_is_another_one_is_not_gone_on_with(tmp_path):
     desk().explain_stream(ROWS[:20], tmp_path, chunk=10, **ASKED)
     part = tmp_path / "part-00000.parquet"
-    content = part.read_bytes()
+    content, told = part.read_bytes(), 0
     for place in range(40, len(content) // 2, 331):
         part.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         try:
             l2c.read(tmp_path)
         except StoredFileError:
+            told += 1
             with pytest.raises(StoredFileError, match="is damaged or no part of a release"):
                 desk().explain_stream(ROWS[:20], tmp_path, chunk=10, **ASKED)
         else:
             assert desk().explain_stream(ROWS[:20], tmp_path, chunk=10, **ASKED).parts_before == 2
+    assert told > 10
 
 
 def test_a_source_that_ends_before_its_parts_do_is_another_one(tmp_path):

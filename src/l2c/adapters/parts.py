@@ -36,8 +36,8 @@ class Settled:
     ----------
     shape
         The first part's frame.
-    types
-        How each of its columns is stored, and the row labels; None where there are no labels.
+    types, labels
+        The types in which its columns are stored, and its row labels; None where it has no labels.
     """
 
     shape: FrameShape

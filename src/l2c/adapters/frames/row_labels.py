@@ -71,7 +71,7 @@ class StoredLabels:
         Parameters
         ----------
         table, index
-            The rows, and what pandas takes for their labels: of some rows of a file, it passes over ranges.
+            The rows, and what pandas takes for their labels: of some of a file's rows, it passes over ranges.
         first
             The place of the first of them in the file.
         """
@@ -80,10 +80,9 @@ class StoredLabels:
         if len(self.levels) == 1 and isinstance(self.levels[0], str):
             column = decoded(whole(table.column(self.levels[0])))
             return _typed(column) if _is_plain(column.type) else label_array(index.tolist())
-        stored = iter([index.get_level_values(place) for place in range(index.nlevels)])
-        ranges = [one for one in self.levels if not isinstance(one, str)]
-        if len(ranges) < len(self.levels) and index.nlevels == len(self.levels):
+        if len(table) == self.rows:
             return label_array(index.tolist())
+        stored = iter([index.get_level_values(place) for place in range(index.nlevels)])
         parts = [next(stored) if isinstance(one, str) else one[first : first + len(table)] for one in self.levels]
         return label_array(list(pd.MultiIndex.from_arrays(parts)) if len(parts) > 1 else list(parts[0]))
 
