@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import l2c
 from checker import Asked
 from counter import Counter
 from gates import as_found, counter_of, gated_world, random_gate
+from l2c.app.display import sheets
 from l2c.app.requests import gate_problems
 from l2c.errors import InputError
 from l2c.release import gated
@@ -370,6 +372,38 @@ def test_a_found_file_keeps_the_policy_and_the_coarser_levels(tmp_path):
     assert back.notes["gate"] == told
     assert back.to_frame().equals(found.to_frame())
     assert back.released.coarse.tolist() == found.released.coarse.tolist()
+
+
+def test_what_is_told_coarsely_is_told_so_at_every_door(tmp_path):
+    gate = l2c.Gate(k=40, l=2, generalise=True)
+    found = desk().explain(refused(4), 50, gate=gate, reasons=False)
+    told, exact = found.to_frame(), found.features()
+    found.write(tmp_path / "found.parquet")
+    stored = pd.read_parquet(tmp_path / "found.parquet").query("rank > 0")
+    checked = l2c.recheck(tmp_path / "found.parquet", model=granted).to_frame()
+    assert len(told)
+    for name in ("age", "job", "owner"):
+        assert stored[name].tolist() == checked[name].tolist() == told[name].tolist() != exact[name].tolist()
+        assert stored[f"{name}.representative"].tolist() == exact[name].tolist()
+    assert stored["hours"].tolist() == exact["hours"].tolist()
+    assert back_to_values(tmp_path / "found.parquet").equals(exact)
+
+
+def back_to_values(path: Path) -> pd.DataFrame:
+    return l2c.read(path).features().reset_index(drop=True)
+
+
+def test_a_notebook_shows_the_coarser_levels_and_marks_what_left_them():
+    gate = l2c.Gate(k=40, l=2, generalise=True)
+    found = desk().explain(refused(4), 50, gate=gate, reasons=False)
+    (shown, *_) = sheets(found.released, rows=1, ranks=5)
+    lines = dict(shown.lines)
+    told = found.to_frame().query("row == 0").head(5)
+    for name in ("age", "job", "owner"):
+        own, *others = lines[found.schema[name].title]
+        assert [cell.text for cell in others] == told[name].tolist()
+        assert [cell.changed for cell in others] == [cell.text != own.text for cell in others]
+    assert "any" in {cell.text for cells in lines.values() for cell in cells}
 
 
 # What cannot be asked for

@@ -16,7 +16,7 @@ from checker import Asked
 from l2c import Explainer, Explanations, Feature, Limits, Reason, Relaxation, Schema
 from l2c.app import answering
 from l2c.release.explain import PROVEN
-from loans import SCHEMA, applicants, desk, refused, standing, wide_desk, wide_rows, worst
+from loans import SCHEMA, WIDE, applicants, desk, refused, standing, weighed, wide_desk, wide_rows, worst
 from worlds import Request, World, random_limits, random_rules
 
 PERSON = worst(1)
@@ -289,6 +289,23 @@ def test_what_is_proved_impossible_is_and_what_suffices_is_the_least(most):
         if outcome.status == "infeasible":
             assert outcome.reason.proven
             assert outcome.reason.relaxations[0].value >= least
+
+
+def test_what_is_proved_of_a_row_does_not_hang_on_an_odd_one_beside_it():
+    pytest.importorskip("ortools")
+
+    def odd_at_99(frame: pd.DataFrame) -> np.ndarray:
+        return np.where(frame["x0"] == 99.0, 0.01, weighed(frame))
+
+    explainer = l2c.L2C(epochs=0, select="first").fit(wide_rows(200, 0), odd_at_99, WIDE)
+    rows = wide_rows(60, 8)
+    rows = rows[rows.sum(axis=1) < -2].head(4).reset_index(drop=True)
+    beside = pd.concat([rows.assign(x0=99.0).head(1), rows], ignore_index=True)
+    asked = {"max_changes": 2, "tries": 300, "reasons": False}
+    alone, together = (explainer.explain(some, 1, **asked).outcomes for some in (rows, beside))
+    assert "infeasible" in [outcome.status for outcome in alone]
+    assert together[1:] == alone
+    assert together[0].status != "infeasible"
 
 
 def test_without_sight_of_the_model_nothing_is_called_proven():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from l2c.core.binning import Edges, EqualFrequency, MinimalEntropy, Tree, ZeroOrPositive
 from l2c.core.feature import Feature
-from l2c.core.layout import Axis, Layout, categorical_axis, stand_ins
+from l2c.core.layout import Axis, Layout, categorical_axis, interval, stand_ins
 from l2c.core.schema import Schema
 from tables import SEEDS, layouts, numeric_axis, random_cells, random_levels, small_layout
 
@@ -168,6 +168,11 @@ def test_a_level_is_spoken_of_by_its_interval_or_its_name(feature, level, words)
 def test_a_bin_of_one_value_is_spoken_of_by_that_value():
     layout = Layout(Schema((Feature(name="gain", kind="numeric"),)), (numeric_axis((0.0,), low=0.0, high=None),))
     assert [layout.text(0, level) for level in (0, 1)] == ["0", "over 0"]
+
+
+def test_large_numbers_keep_their_digits_and_sums_lose_their_noise():
+    assert interval(1234567.25, 2345678.0) == "1234567.25 – 2345678"
+    assert interval(0.1 + 0.2, None) == "over 0.3"
 
 
 def test_a_level_with_a_label_is_spoken_of_by_its_label():

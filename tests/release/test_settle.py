@@ -136,12 +136,31 @@ def test_without_limits_a_goal_out_of_reach_is_proved_too_and_nothing_is_release
     assert len(found.row) == 0
 
 
+@dataclass
+class Stubborn(Seen):
+    """A model that is the view of it for rows as they are, and refuses every change."""
+
+    def proba(self, cells: np.ndarray) -> np.ndarray:
+        changed = (cells != 0).any(axis=1)
+        return np.where(changed[:, None], [[0.9, 0.1]], super().proba(cells))
+
+
 def test_a_witness_that_the_model_itself_denies_is_not_released_and_nothing_is_called_proven():
-    model = tops(4.5)
-    stubborn = replace(model, threshold=100.0)
-    stubborn.look = model.look
-    (outcome,) = settled(at_zero(), stubborn).outcomes
+    (outcome,) = settled(at_zero(), Stubborn(SIX, tops(4.5).weights, 4.5)).outcomes
     assert (outcome.status, outcome.tries, outcome.reason) == ("none_valid", 1, Reason(proven=False))
+
+
+def test_of_a_row_on_which_the_model_is_not_as_it_was_seen_nothing_is_called_proven():
+    model, question = tops(6.5), question_for(SIX, np.array([[0.0] * 6, [1.0] + [0.0] * 5]))
+
+    def proba(cells: np.ndarray) -> np.ndarray:
+        told = model.view.proba(model.view.scores(cells))
+        return np.where(cells[:, :1] == 1, [[0.8, 0.2]], told)
+
+    odd = replace(model)
+    odd.proba = proba
+    outcomes = settled(question, odd).outcomes
+    assert [outcome.status for outcome in outcomes] == ["infeasible", "none_valid"]
 
 
 def test_rows_that_need_no_settling_are_not_looked_at():
@@ -164,19 +183,19 @@ def test_a_range_of_probability_or_several_classes_are_left_open():
     ranged = replace(question, goal=question.goal.within(np.array([0.9]), np.array([1.0])))
     assert settled(ranged, model).outcomes[0].status == "none_valid"
     three = Goal(np.array([[False, True, True]]), np.array([np.nan]), np.array([np.nan]))
-    assert module.open_rows(searched(replace(question, goal=three))).tolist() == []
-    assert module.open_rows(searched(question)).tolist() == [0]
+    assert module.open_rows(searched(replace(question, goal=three), model)).tolist() == []
+    assert module.open_rows(searched(question, model)).tolist() == [0]
 
 
-def searched(question: Question) -> stage.Search:
+def searched(question: Question, model: Seen) -> stage.Search:
     """Return a search that has not begun."""
-    return stage.Search(SIX, question, tops(9.0), Nothing(question), Manner(), 1, 1, Budget(30), 0)
+    return stage.Search(SIX, question, model, Nothing(question), Manner(), 1, 1, Budget(30), 0)
 
 
 def test_when_time_is_up_nothing_more_is_settled():
     ticks = iter([False, False, True, True, True])
     model, question = tops(6.5), at_zero().take(np.array([0, 0, 0]))
-    search = replace_budget(searched(question), Budget(30, expired=lambda: next(ticks)))
+    search = replace_budget(searched(question, model), Budget(30, expired=lambda: next(ticks)))
     module.settle(search, model.look)
     assert search.proven.tolist() == [True, True, False]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 from l2c.adapters.frames.columns import decoded, family
 from l2c.adapters.frames.stored import whole
 from l2c.adapters.seals import sha256, unseal
+from l2c.core.explanation import Release
 from l2c.core.schema import Schema
 from l2c.core.types import Cells
 from l2c.errors import StoredFileError
@@ -56,15 +58,28 @@ def own_names(schema: Schema) -> dict[str, str]:
     return names
 
 
-def representative_names(schema: Schema) -> dict[str, str]:
-    """Return under what name the representative of each numeric feature stands."""
+def value_names(schema: Schema, release: Release, *, coarse: bool) -> dict[str, str]:
+    """Return under what name the value of each feature stands that a file tells in words.
+
+    Parameters
+    ----------
+    release
+        Whether numbers are told by their intervals.
+    coarse
+        Whether quasi-identifiers are told in coarser levels.
+    """
     taken, names = {*schema.names, *own_names(schema).values()}, {}
     for feature in schema.features:
-        if feature.numeric:
+        if (feature.numeric and release == "intervals") or (feature.role == "quasi" and coarse):
             names[feature.name] = f"{feature.name}.representative"
             while names[feature.name] in taken:
                 names[feature.name] += "_"
     return names
+
+
+def value_names_of(schema: Schema, data: Mapping[str, Any]) -> dict[str, str]:
+    """Return the same for a file with this metadata."""
+    return value_names(schema, data.get("release", "values"), coarse=data.get("coarse") is not None)
 
 
 def digest(table: pa.Table) -> str:

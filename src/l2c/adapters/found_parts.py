@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from l2c.adapters.found_file import KEY, KIND, opened, own_names, representative_names
+from l2c.adapters.found_file import KEY, KIND, opened, own_names, value_names_of
 from l2c.adapters.frames import FrameShape
 from l2c.adapters.parts import Settled, in_common, part_path
 from l2c.adapters.seals import unseal
@@ -100,7 +100,7 @@ def settled_by(path: Path) -> Settled:
     stored = pq.read_schema(path)
     data = unseal(KIND, (stored.metadata or {})[KEY], str(path))
     schema = Schema.from_dict(data["schema"])
-    beside = representative_names(schema) if data["release"] == "intervals" else {}
+    beside = value_names_of(schema, data)
     types = {name: stored.field(beside.get(name, name)).type for name in schema.names}
     index = own_names(schema)["index"]
     labels = stored.field(index).type if index in stored.names else None

@@ -26,7 +26,8 @@ from l2c.adapters.found_file import (
     digest_of_people,
     opened,
     own_names,
-    representative_names,
+    value_names,
+    value_names_of,
 )
 from l2c.adapters.found_parts import together
 from l2c.adapters.frames import FrameShape
@@ -44,11 +45,12 @@ from l2c.adapters.parts import (
     with_room_for_gaps,
 )
 from l2c.adapters.seals import seal
-from l2c.core.explanation import Measured, Outcome, Reason, Released
+from l2c.core.explanation import Measured, Outcome, Reason, Release, Released
 from l2c.core.goal import Goal
-from l2c.core.layout import Layout, interval_texts
+from l2c.core.layout import Layout
 from l2c.core.schema import Schema
 from l2c.core.types import Cells, Label
+from l2c.core.wording import Wording
 from l2c.errors import L2CError, StoredFileError
 
 
@@ -118,8 +120,9 @@ def write(
     table = _stacked(frame, features)
     if part.stream is not None:
         table, shape = as_a_part(table, shape, np.pad(unread, (0, len(released.row))), part.settled)
-    if released.share_valid is not None:
-        table = _with_intervals(table, released)
+    release: Release = "values" if released.share_valid is None else "intervals"
+    beside = value_names(schema, release, coarse=released.coarse is not None)
+    table = _with_words(table, released, beside)
     order = np.lexsort((np.concatenate([np.zeros(len(released.factual), int), released.rank]), _rows(released)))
     own = own_names(schema)
     for name, column in _bookkeeping(released, index, part).items():
@@ -137,7 +140,7 @@ def write(
         "first": part.first,
         "stream": None if part.stream is None else dict(part.stream),
         "people": digest_of_people(released.factual),
-        "release": "values" if released.share_valid is None else "intervals",
+        "release": release,
         "rows": digest(table),
     }
     table = table.replace_schema_metadata({KEY: seal(KIND, metadata).encode()})
@@ -164,8 +167,7 @@ def read(path: Path) -> Record:
 def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[str, Any]) -> Record:
     own = own_names(layout.schema)
     intervals = data.get("release") == "intervals"
-    if intervals:
-        table = _without_intervals(table, layout.schema)
+    table = _by_value(table, value_names_of(layout.schema, data))
     kept = {name: table.column(own[name]) for name in COLUMNS if own[name] in table.column_names}
     original = pc.equal(kept["rank"], 0)
     people, found = table.filter(original), table.filter(pc.invert(original))
@@ -213,33 +215,36 @@ def _factual(frame: Any, schema: Schema, statuses: Sequence[str]) -> Cells:
     return cells
 
 
-def _with_intervals(table: pa.Table, released: Released) -> pa.Table:
-    """Return input rows and counterfactuals with the interval of each number, and beside it what stands for it.
+def _with_words(table: pa.Table, released: Released, beside: Mapping[str, str]) -> pa.Table:
+    """Return input rows and counterfactuals with the words for some features, and beside them the values.
 
     Of an input row that could not be read there is nothing to tell.
+
+    Parameters
+    ----------
+    beside
+        Under what name the values of each of these features stand.
     """
-    layout, beside = released.layout, representative_names(released.layout.schema)
+    if not beside:
+        return table
+    layout, wording, rows = released.layout, Wording.of(released), _rows(released)
     known = ~np.isnan(released.factual).all(axis=1)
     levels = np.concatenate([layout.levels(np.where(known[:, None], released.factual, 0.0)), released.levels])
-    told = np.concatenate([known, np.ones(len(released.levels), dtype=bool)])
-    names: list[str] = []
-    columns: list[Any] = []
+    unknown = np.concatenate([~known, np.zeros(len(released.levels), dtype=bool)])
+    columns: dict[str, Any] = {}
     for name in table.column_names:
-        column = table.column(name)
         if name in beside:
-            texts = list(interval_texts(layout.axes[layout.schema.index(name)]))
-            places = zip(levels[:, layout.schema.index(name)].tolist(), told.tolist(), strict=True)
-            words = pa.array([texts[level] if known else None for level, known in places], pa.string())
-            names, columns = [*names, name], [*columns, words]
-        names, columns = [*names, beside.get(name, name)], [*columns, column]
-    return pa.table(columns, names)
+            words = wording.of_levels(name, rows, levels[:, layout.schema.index(name)])
+            columns[name] = pa.array(words, pa.string(), mask=unknown)
+        columns[beside.get(name, name)] = table.column(name)
+    return pa.table(columns)
 
 
-def _without_intervals(table: pa.Table, schema: Schema) -> pa.Table:
-    """Return a stored table with what stands for each number alone."""
-    beside = {shown: name for name, shown in representative_names(schema).items()}
-    kept = [name for name in table.column_names if name not in beside.values()]
-    return table.select(kept).rename_columns([beside.get(name, name) for name in kept])
+def _by_value(table: pa.Table, beside: Mapping[str, str]) -> pa.Table:
+    """Return a stored table with the values in place of the words for them."""
+    names = {value: name for name, value in beside.items()}
+    kept = [name for name in table.column_names if name not in beside]
+    return table.select(kept).rename_columns([names.get(name, name) for name in kept])
 
 
 def _goal(of_people: Mapping[str, list[Any]], classes: int) -> Goal:

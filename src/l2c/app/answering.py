@@ -14,6 +14,7 @@ from jaxtyping import Float64
 from l2c.adapters.bundles import Bundle
 from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.sight import see_into
+from l2c.adapters.models.twins import rows_at_random
 from l2c.app.ahead import MOST, Ahead, as_many_as, ask_ahead
 from l2c.app.answered import answers
 from l2c.app.explanations import Explanations
@@ -254,7 +255,7 @@ class Answerer:
             goal = request.goal(proba, readable, threshold_of(self.blackbox)) if told is None else told.goal
             question = self.question(cells, proba, goal, self.schema, request.limits(readable))
         # A solver settles some rows of a batch, and an interval release may not depend on the batch.
-        sight = None if request.privacy.intervals else lambda: self._view(cells)
+        sight = None if request.privacy.intervals else self._view
         sets = request.n, selection_of(self.bundle.counterer, request.select, request.plausibility)
         pools = self.pools(
             question, request, budget, policy, sight, progress, ahead=ahead, at_once=None if policy else sets,
@@ -382,11 +383,11 @@ class Answerer:
             doubt=doubt,
         )
 
-    def _view(self, cells: Cells) -> View | None:
-        """Return what can be seen of the model, checked on the rows that are explained; None without a solver."""
+    def _view(self) -> View | None:
+        """Return what can be seen of the model, whoever asks; None without a solver."""
         if importlib.util.find_spec("ortools") is None:
             return None
-        return see_into(self.blackbox, self.model, self.layout, cells)
+        return see_into(self.blackbox, self.model, self.layout, rows_at_random(self.layout))
 
 
 def _clock(seconds: float | None) -> Clock:

@@ -19,12 +19,12 @@ from l2c.app.audited_tables import (
     refuse_other_types,
     training_rows,
 )
-from l2c.app.coarse_frames import as_told
 from l2c.core.explanation import Released
 from l2c.core.identities import identities
 from l2c.core.layout import Layout
 from l2c.core.schema import Schema
 from l2c.core.types import Mask
+from l2c.core.wording import by_words
 from l2c.errors import InputError
 from l2c.evaluate.audit import Samples, audit
 from l2c.evaluate.quality import validity
@@ -70,7 +70,7 @@ def audit_released(
                 "a generalised release is told in texts, which are not linked with other rows: audit it without "
                 "population and training; its gate kept k_map when it was made"
             )
-        layout, levels = as_told(released)
+        layout, levels = by_words(released)
         samples = replace(samples, layout=layout, levels=levels, cells=None)
     others = population_of(population, population_prediction, layout, classes)
     return AuditReport(audit(samples, population=others, training=training_rows(training, layout), at_risk=at_risk))

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from l2c.core.explanation import Released
-from l2c.core.layout import Layout, interval_texts
+from l2c.core.layout import Layout
+from l2c.core.wording import Wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +42,18 @@ def sheets(released: Released, rows: int, ranks: int) -> Iterator[Sheet]:
 def sheet(released: Released, row: int, ranks: int) -> Sheet:
     """Return one row with its first counterfactuals beside it."""
     chosen = np.flatnonzero(released.row == row)[:ranks]
-    own = released.factual[row]
-    in_words = value_text if released.share_valid is None else _interval_text
+    layout, wording = released.layout, Wording.of(released)
+    cells = np.concatenate([released.factual[row : row + 1], released.cells[chosen]])
+    levels = np.concatenate([layout.levels(released.factual[row : row + 1]), released.levels[chosen]])
     lines = []
-    for i, feature in enumerate(released.layout.schema.features):
-        values = [own[i], *released.cells[chosen, i]]
-        cells = (Cell(in_words(released.layout, i, value), _differs(value, own[i])) for value in values)
-        lines.append((feature.title, tuple(cells)))
+    for i, feature in enumerate(layout.schema.features):
+        if feature.name in wording.words:
+            texts = wording.of_levels(feature.name, np.full(len(levels), row), levels[:, i])
+            changed = [text != texts[0] for text in texts]
+        else:
+            texts = [value_text(layout, i, value) for value in cells[:, i]]
+            changed = [_differs(value, cells[0, i]) for value in cells[:, i]]
+        lines.append((feature.title, tuple(map(Cell, texts, changed))))
     now, wanted = (released.classes[index] for index in (released.current[row], released.desired[row]))
     heads = (f"now: {now}", *(f"{rank}: {wanted}" for rank in range(1, len(chosen) + 1)))
     return Sheet(f"row {row}: {released.outcomes[row].sentence}", heads, tuple(lines))
@@ -62,15 +68,6 @@ def value_text(layout: Layout, feature: int, value: float) -> str:
         return described.text(int(value))
     digits = max(6, len(str(int(abs(value)))) + 1)
     return f"{int(value):,}" if float(value).is_integer() else f"{value:,.{digits}g}"
-
-
-def _interval_text(layout: Layout, feature: int, value: float) -> str:
-    """Return a cell in words, a number by its interval."""
-    if not layout.schema.features[feature].numeric:
-        return value_text(layout, feature, value)
-    row = np.full((1, len(layout.axes)), np.nan)
-    row[0, feature] = value
-    return list(interval_texts(layout.axes[feature]))[int(layout.levels(row)[0, feature])]
 
 
 def _differs(value: float, other: float) -> bool:

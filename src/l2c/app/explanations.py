@@ -12,13 +12,11 @@ import numpy as np
 
 from l2c.adapters import frames, records
 from l2c.adapters.frames import FrameShape, Given
-from l2c.adapters.frames.interval_columns import in_words
-from l2c.adapters.frames.kinds import library_of
+from l2c.adapters.frames.worded import in_words
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.parts import WHOLE, Part
 from l2c.app.audit import audit_released
 from l2c.app.audit_report import AuditReport
-from l2c.app.coarse_frames import told_coarsely
 from l2c.app.display import as_html, sheets
 from l2c.app.judging import Shown
 from l2c.core.blackbox import BlackBox, class_of
@@ -101,19 +99,13 @@ class Explanations:
         plain = self.released.share_valid is None and self.released.coarse is None and not intervals
         if plain:
             return self.representatives()
-        features = self.features()
-        if self.released.share_valid is not None:
-            features = in_words(features, self.released.layout, self.released.levels)
-        elif intervals:
-            features = _in_intervals(features, self.released)
-        if self.released.coarse is not None:
-            features = told_coarsely(features, self.released)
+        features = in_words(self.features(), self.released, intervals=intervals)
         return records.long_frame(features, self.released, self.index)
 
     def representatives(self) -> Any:
         """Return `to_frame` with values: in an interval release, the public one that stands for each interval.
 
-        Each was judged by the model, and is valid.
+        Each was judged by the model, and is valid. Where a gate generalised, these are not meant to leave.
         """
         kind = self.shape.library
         return frames.decorated(kind, self._columns(), *records.beside(kind, self.released, self.index))
@@ -202,18 +194,6 @@ class Explanations:
 
     def _repr_html_(self) -> str:
         return as_html(sheets(self.released, rows=3, ranks=5), repr(self))
-
-
-def _in_intervals(features: Any, released: Released) -> Any:
-    """Return a frame of counterfactuals with numbers as the intervals of their levels."""
-    kind, layout = library_of(features), released.layout
-    columns = {}
-    for name in kind.names(features):
-        place = layout.schema.index(name)
-        texts = [layout.text(place, level) for level in range(layout.axes[place].size)]
-        numeric = layout.schema[name].numeric
-        columns[name] = [texts[level] for level in released.levels[:, place]] if numeric else features[name]
-    return kind.frame(columns)
 
 
 def read(path: str | Path, *, model: object = None) -> Explanations:

@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from l2c.adapters import frames
-from l2c.adapters.frames.interval_columns import in_words
 from l2c.adapters.frames.kinds import library_of
+from l2c.adapters.frames.worded import in_words
 from l2c.adapters.models.watch import probe_steadiness
 from l2c.app.aims import version_of
 from l2c.app.explanations import Explanations, read
@@ -113,8 +113,8 @@ class Recheck:
     def to_frame(self) -> Any:
         """Return every counterfactual as a long frame of the input's kind, with the new version's answer.
 
-        Columns: `row`, `rank`, `index` where the input has labels, the features, and what the new version says:
-        `prediction`, `probability` (of a predicted number there is none) and `holds`.
+        Columns: `row`, `rank`, `index` where the input has labels, the features as `Explanations.to_frame` tells them,
+        and what the new version says: `prediction`, `probability` (of a predicted number there is none) and `holds`.
         """
         released, index = self.found.released, self.found.index
         before: dict[str, Any] = {"row": released.row, "rank": released.rank}
@@ -123,10 +123,7 @@ class Recheck:
         after: dict[str, Any] = {"prediction": list(self.prediction), "probability": self.chance, "holds": self.holds}
         if released.measured is not None:
             del after["probability"]
-        features = self.found.features()
-        if released.share_valid is not None:
-            features = in_words(features, released.layout, released.levels)
-        return frames.decorate(features, before, after)
+        return frames.decorate(in_words(self.found.features(), released), before, after)
 
     def lost(self) -> Any:
         """Return the rows of `to_frame` that no longer hold."""

@@ -235,16 +235,17 @@ def _levels(
 
 
 def interval(left: float | None, right: float | None) -> str:
-    """Return the words for an interval; None is an open end.
+    """Return the words for an interval, to be read; None is an open end.
 
-    >>> interval(None, 30.0), interval(30.0, 45.5), interval(45.5, None), interval(7.0, 7.0)
-    ('up to 30', '30 – 45.5', 'over 45.5', '7')
+    >>> interval(None, 30.0), interval(30.0, 45.5), interval(45.5, None), interval(1234567.5, 1234567.5)
+    ('up to 30', '30 – 45.5', 'over 45.5', '1234567.5')
     """
-    if left is None:
-        return f"up to {right:g}"
-    if right is None:
-        return f"over {left:g}"
-    return f"{left:g}" if left == right else f"{left:g} – {right:g}"
+    low, high = (None if end is None else f"{end:.12g}" for end in (left, right))
+    if low is None:
+        return "any" if high is None else f"up to {high}"
+    if high is None:
+        return f"over {low}"
+    return low if low == high else f"{low} – {high}"
 
 
 def categorical_axis(feature: Feature) -> Axis:

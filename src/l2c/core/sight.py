@@ -281,6 +281,14 @@ class Trees:
 View = Additive | Trees
 """A model seen through: exactly what it answers, as a sum of parts that depend on levels."""
 
+TOLERANCE = 1e-6
+"""How far the probabilities of a view may be from the model's: rounding, not disagreement."""
+
+
+def agrees(view: View, cells: Cells, proba: Probabilities) -> Mask:
+    """Return for which rows a view answers as the model did."""
+    return np.asarray(np.abs(view.proba(view.scores(cells)) - proba).max(axis=1) <= TOLERANCE)
+
 
 def _softmax(scores: Scores) -> Probabilities:
     mass = np.exp(scores - scores.max(axis=1, keepdims=True))

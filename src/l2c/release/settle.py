@@ -9,7 +9,7 @@ from jaxtyping import Float64
 
 from l2c.core.conditions import Condition
 from l2c.core.costs import move_costs
-from l2c.core.sight import View
+from l2c.core.sight import View, agrees
 from l2c.core.types import Levels, Mask
 from l2c.engine.decode import decode_levels
 from l2c.release.prove import Case, Demand, Verdict, prove
@@ -27,12 +27,16 @@ Sight = Callable[[], View | None]
 
 
 def settle(search: Search, sight: Sight) -> None:
-    """Decide, for the rows of a search that found none, whether there is one; a witness is judged like any proposal."""
+    """Decide, for the rows of a search that found none, whether there is one; a witness is judged like any proposal.
+
+    Of a row on which the view and the model differ, nothing is decided.
+    """
     rows = open_rows(search)[:SETTLED]
     view = sight() if len(rows) else None
     if view is None:
         return
-    for row in rows:
+    cells = search.question.cells[rows]
+    for row in rows[agrees(view, cells, search.blackbox.proba(cells))]:
         if search.budget.expired():
             return
         verdicts = [

@@ -317,7 +317,7 @@ def test_numbers_are_told_as_intervals_in_every_row_and_the_rest_as_it_is(found,
                 assert text == "missing"
                 continue
             left, right = axis.bounds(int(np.searchsorted(axis.cuts, value, side="left")))
-            assert text == f"{left:g} – {right:g}"
+            assert text == f"{left:.12g} – {right:.12g}"
             assert left <= value <= right
     assert (told["debt"] == "missing").any()
 

@@ -15,13 +15,11 @@ from jaxtyping import Float64
 
 from l2c.core.blackbox import BlackBox
 from l2c.core.layout import Layout
+from l2c.core.sight import TOLERANCE
 from l2c.core.types import Cells, Probabilities
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-TOLERANCE = 1e-6
-"""How far a twin's probabilities may be from the model's: rounding, not disagreement."""
 
 CHECKED_ROWS = 1000
 

@@ -1,8 +1,8 @@
 """Seeing into a model, where that is possible: as a sum over the features, or as the trees that it is.
 
 Nothing that is seen is taken on trust. Which input of a tree depends on which feature is measured, by changing one
-feature of one row at a time, and a view is used only if it then agrees with the model, on real rows and on rows whose
-features were mixed at random, as those of counterfactuals are.
+feature of one row at a time, and a view is used only if it then agrees with the model, on the rows that it was measured
+on and on rows whose features were mixed at random, as those of counterfactuals are.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
 from l2c.adapters.frames import kind_of
-from l2c.adapters.models.additive import CHECKED_ROWS, TOLERANCE, additive_twin
+from l2c.adapters.models.additive import CHECKED_ROWS, additive_twin
 from l2c.adapters.models.frame_model import FrameModel
 from l2c.adapters.models.packages import packages_of
 from l2c.adapters.models.trees import Grown, grown
 from l2c.core.blackbox import BlackBox
 from l2c.core.layout import Layout
-from l2c.core.sight import Additive, Trees, View
+from l2c.core.sight import TOLERANCE, Additive, Trees, View, agrees
 from l2c.core.types import Cells
 from l2c.errors import ModelError
 
@@ -28,7 +28,7 @@ MOST_LEAVES = 20_000
 """Beyond so many leaves in all, no question about every combination would be answered in time."""
 
 MOST_PROBES = 50
-"""Real values of a feature that are tried to find out which inputs depend on it, besides its levels."""
+"""Values of a feature that are tried to find out which inputs depend on it, besides its levels."""
 
 MEASURED = 1e-9
 """How far a measured score may be off: the log-odds of a probability lose a few digits."""
@@ -43,7 +43,7 @@ def see_into(blackbox: BlackBox, model: object, layout: Layout, rows: Cells) -> 
         What the black box was made of: for trees, a fitted scikit-learn estimator, or a pipeline that ends in one and
         before it works column by column.
     rows
-        Real rows, on which the view is checked.
+        Rows on which the view is measured and checked.
     """
     if not len(rows):
         return None
@@ -54,7 +54,7 @@ def see_into(blackbox: BlackBox, model: object, layout: Layout, rows: Cells) -> 
             view: View | None = _additive(blackbox, layout, rows, gaps)
         else:
             view = _trees(blackbox, model, read, layout, rows, gaps) if isinstance(blackbox, FrameModel) else None
-        return view if view is not None and _agrees(view, blackbox, rows) else None
+        return view if view is not None and agrees(view, rows, blackbox.proba(rows)).all() else None
     except ModelError:
         # A model that cannot be asked about every level is not known at every level.
         return None
@@ -69,12 +69,8 @@ def _is_pipeline(model: Any) -> bool:
     return hasattr(model, "steps") and hasattr(model, "__getitem__")
 
 
-def _agrees(view: View, blackbox: BlackBox, rows: Cells) -> bool:
-    return bool(np.abs(view.proba(view.scores(rows)) - blackbox.proba(rows)).max() <= TOLERANCE)
-
-
 def _mixed_with(layout: Layout, rows: Cells) -> Cells:
-    """Return some real rows, rows mixed from their values, and rows at levels drawn at random."""
+    """Return some of the rows, rows mixed from their values, and rows at levels drawn at random."""
     generator = np.random.default_rng(0)
     half, features = CHECKED_ROWS // 2, np.arange(rows.shape[1])
     mixed = rows[generator.integers(0, len(rows), (half, len(features))), features]
