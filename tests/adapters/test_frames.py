@@ -21,6 +21,7 @@ from hypothesis import given, settings
 
 from l2c.adapters import frames
 from l2c.adapters.frames import FrameShape, read, rebuild, shape_of, strict
+from l2c.adapters.frames.files import MISSING_WORDS
 from l2c.adapters.frames.given import COPIES_ON_WRITE
 from l2c.adapters.frames.kinds import KINDS
 from l2c.adapters.frames.pandas_kind import FROM_BLOCKS, MOULDS
@@ -871,6 +872,25 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Any) -> N
     assert told("latin.csv", b"age\n\xe4\n").startswith("file '/latin.csv' is not a csv file that can be read: ")
     assert told("ragged.csv", b"a\n1\n1,2,3\n").startswith("file '/ragged.csv' is not a csv file that can be read: ")
     assert told("x.parquet", b"age").startswith("file '/x.parquet' is not a parquet file that can be read: ")
+
+
+def test_what_reads_like_missing_is_a_level_where_the_schema_says_so(tmp_path: Any) -> None:
+    words = ("None", "NA", "n/a", "null", "some")
+    schema = Schema((Feature(name="debt", kind="categorical", levels=words), Feature(name="age", kind="numeric")))
+    path = tmp_path / "rows.csv"
+    path.write_text("age,debt,note\n" + "".join(f"{40 + i},{word},NA\n" for i, word in enumerate(words)) + "NA,,x\n")
+    frame = frames.read_file(path, schema)
+    assert frame["debt"].tolist()[:5] == list(words)
+    assert frame.isna().sum().to_dict() == {"age": 1, "debt": 1, "note": 5}
+    (chunk,) = frames.chunks_of(path, schema, 10).each
+    pd.testing.assert_frame_equal(chunk.frame, frame)
+    assert frames.read_file(path)["debt"].isna().sum() == 5  # without a schema nothing is known of it
+
+
+@pytest.mark.parametrize("word", MISSING_WORDS)
+def test_the_words_for_missing_are_those_of_pandas(word: str, tmp_path: Any) -> None:
+    (tmp_path / "rows.csv").write_text(f'age,job\n{word},"{word}"\n1,clerk\n')
+    assert pd.read_csv(tmp_path / "rows.csv").isna().sum().tolist() == [1, 1]
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Any) -> None:

@@ -355,6 +355,10 @@ def test_what_cf_k_leaves_is_audited_and_what_it_costs_is_told(run, tmp_path):
     as_table = run(*words, "--json").json["cf_k"]
     assert as_table["before"] == 200
     assert 0 < as_table["left"] < 200
+    # Of a table that nobody judged it is not known what is valid.
+    assert (as_table["validity_before"], as_table["validity"]) == (None, None)
+    assert as_table["share"] == as_table["left"] / 200  # five sets of forty each
+    assert run(*words).out.splitlines()[0].endswith(f"are left, {100 * as_table['share']:.2f} % of a set")
 
 
 def test_bad_rows_are_listed_and_the_others_explained(run, tmp_path):

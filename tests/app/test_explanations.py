@@ -79,6 +79,14 @@ def test_rows_that_are_written_to_afterwards_change_nothing_that_was_found(expla
     pd.testing.assert_frame_equal(found.frame, kept)
 
 
+@pytest.mark.parametrize("name", ["found.csv", "found", "found.parquet.gz"])
+def test_a_found_file_is_a_parquet_file_by_its_name(explainer, german, tmp_path, name):
+    found = explainer.explain(german.test[:2], 2)
+    with pytest.raises(InputError, match=r"kept in a .parquet file; for another, write found.to_frame\(\)"):
+        found.write(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_model_that_writes_to_what_it_is_shown_changes_nothing_that_is_released(explainer, german, model):
     def spoiling(frame):
         proba = model.predict_proba(frame)

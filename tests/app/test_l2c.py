@@ -517,6 +517,21 @@ def test_a_strategy_is_best_at_what_it_is_for(german, chooser):
     assert card("balanced", 1.0).plausibility > balanced.plausibility
 
 
+@pytest.mark.parametrize("gate", [None, l2c.Gate(k=1)])
+def test_a_pool_no_larger_than_the_set_is_put_in_the_order_of_the_strategy_too(german, chooser, gate):
+    rows, names = german.test[:10], list(german.schema.names)
+    asked = {"pool": 8, "select": "sparse", "plausibility": 0.0, "gate": gate}
+    told = chooser.explain(rows, 8, **asked).to_frame()
+    own = rows[names].iloc[told["row"]].reset_index(drop=True)
+    changes = (told[names].reset_index(drop=True) != own).sum(axis=1)
+    assert all(of_row.is_monotonic_increasing for _, of_row in changes.groupby(told["row"].to_numpy()))
+    as_found = chooser.explain(rows, 8, **asked | {"select": "first"}).to_frame()
+    assert not told[names].equals(as_found[names])
+    if gate is None:
+        sets = [set(map(tuple, frame[["row", *names]].to_numpy())) for frame in (told, as_found)]
+        assert sets[0] == sets[1]
+
+
 # Rows that need nothing, or cannot be read
 
 
@@ -881,6 +896,14 @@ def test_all_problems_of_the_settings_are_told_at_once():
         "decode must be one of auto, median, midpoint, not 'mean'",
     )
     assert problems_of(L2C.paper, selector="none") == ("selector must be one of learned, constant, absent, not 'none'",)
+
+
+def test_a_schema_that_is_none_is_refused_and_how_to_make_one_is_told(german, model):
+    (problem,) = problems_of(lambda: L2C().fit(german.train, model, {"age": 1}))
+    assert problem == (
+        "schema must be an l2c.Schema, not a dict: make one with l2c.Schema.infer(frame), or read one with "
+        "l2c.read_schema(path)"
+    )
 
 
 def test_a_configuration_cannot_be_changed_and_fit_does_not_change_it(german, model):

@@ -130,6 +130,40 @@ def test_every_mistake_in_what_is_asked_is_told_at_once() -> None:
     ]
 
 
+def test_a_single_text_is_one_name() -> None:
+    schema = Schema.infer(PEOPLE, immutable="job", rises="age", quasi="pay")
+    assert (schema["job"].moves, schema["age"].moves, schema["pay"].role) == ("never", "rises", "quasi")
+
+
+def test_bins_of_what_has_levels_are_refused_and_how_to_have_them_is_told() -> None:
+    assert problems_of(Schema.infer, PEOPLE, bins={"job": 3, "age": 5}) == [
+        "bins of 'job': it looks categorical, so its values are its levels; leave it out, or edit it into a numeric "
+        "feature (kind='numeric', levels=())"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        (
+            {"bins": {"age": "4"}},
+            "feature 'age': a binning is one of EqualFrequency, ZeroOrPositive, MinimalEntropy, Tree, Edges, not '4'",
+        ),
+        ({"bins": {"age": EqualFrequency(2.5)}}, "feature 'age': equal_frequency takes a whole number, not 2.5"),
+        ({"bins": {"age": Edges(("a", "b"))}}, "feature 'age': cut points must be numbers, not ('a', 'b')"),
+        ({"costs": {"age": "3"}}, "feature 'age': a cost is a number of at least 0, not '3'"),
+    ],
+)  # fmt: skip
+def test_what_is_no_number_is_refused_in_words(asked: dict[str, Any], problem: str) -> None:
+    assert problems_of(Schema.infer, PEOPLE, **asked) == [problem]
+
+
+def test_a_range_of_texts_is_refused_in_words() -> None:
+    assert problems_of(Schema, (Feature(name="age", kind="numeric", low="1", high=3),)) == [
+        "feature 'age': a range is from a number to a number, not '1' to 3"
+    ]
+
+
 def test_a_target_that_is_no_column_is_told_with_the_nearest() -> None:
     assert problems_of(Schema.infer, PEOPLE, target="rsk") == ["the target 'rsk' is not a column; did you mean 'risk'?"]
 

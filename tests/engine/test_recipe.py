@@ -44,6 +44,11 @@ def test_the_paper_preset_is_appendix_a_2():
         ({"selector": "none"}, "selector must be one of learned, constant, absent, not 'none'"),
         ({"inputs": "raw"}, "inputs must be one of levels, values, not 'raw'"),
         ({"decode": "mean"}, "decode must be one of auto, median, midpoint, not 'mean'"),
+        ({"epochs": "a"}, "epochs must be a whole number, not 'a'"),
+        ({"hidden": 1.5}, "hidden must be a whole number, not 1.5"),
+        ({"pool": 2.5}, "pool must be a whole number, not 2.5"),
+        ({"steps": True}, "steps must be a whole number, not True"),
+        ({"temperature": "warm"}, "temperature must be a number, not 'warm'"),
     ],
 )
 def test_a_setting_out_of_bounds_is_refused_in_words(setting, words):
@@ -68,7 +73,7 @@ def test_the_ends_of_the_bounds_are_inside():
 
 def test_what_may_be_left_open_is_refused_only_where_it_is_given():
     Recipe(share=None, beta=None, steps=None, patience=None, pool=None)
-    with pytest.raises(TypeError):
+    with pytest.raises(InputError, match=r"^alpha must be a number, not None$"):
         Recipe(alpha=None)
 
 

@@ -77,19 +77,21 @@ class Seen:
         return self.view.proba(self.view.scores(cells))
 
 
-def settled(question: Question, model: Seen, *, blind: bool = False, expired: bool = False, **manner: bool) -> Released:
+def settled(
+    question: Question, model: Seen, *, blind: bool = False, expired: bool = False, asked: int = 1, **manner: bool
+) -> Released:
     pools = look(
         question,
         layout=model.layout,
         blackbox=model,
         proposer=Nothing(question),
         manner=Manner(**manner),
-        pool=1,
-        enough=1,
+        pool=asked,
+        enough=asked,
         budget=Budget(30, expired=lambda: expired),
         sight=None if blind else model.look,
     )
-    return pools.release(1, Selection())
+    return pools.release(asked, Selection())
 
 
 def tops(threshold: float) -> Seen:
@@ -108,6 +110,15 @@ def test_a_row_for_which_nothing_was_found_gets_the_witness_that_the_solver_show
     assert (found.outcomes[0].status, found.outcomes[0].tries) == ("found", 1)
     assert (found.levels == 3).sum() >= 5
     assert found.chance.tolist() == model.proba(found.cells)[:, 1].tolist()
+
+
+def test_a_witness_of_both_choices_of_values_is_found_once():
+    axes = tuple(numeric_axis((10.0, 20.0, 30.0), low=0.0, high=40.0) for _ in range(6))
+    layout = Layout(Schema(tuple(Feature(name=f"f{i}", kind="numeric") for i in range(6))), axes)
+    model = replace(tops(5.5), layout=layout)
+    found = settled(question_for(layout, np.full((1, 6), 5.0)), model, asked=3, decode_again=True)
+    assert found.levels.tolist() == [[3] * 6]
+    assert (found.outcomes[0].status, found.outcomes[0].valid) == ("partial", 1)
 
 
 @pytest.mark.parametrize(

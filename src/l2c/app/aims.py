@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from l2c.adapters.models.deciding import another_version
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.watch import Deadline
 from l2c.core.blackbox import BlackBox, threshold_of
 from l2c.core.fingerprint import probe_rows
+from l2c.core.given_numbers import is_number
 from l2c.core.layout import Layout
 from l2c.core.number_range import INSIDE, OUTSIDE_AND_INSIDE, NumberRange
 from l2c.errors import InputError
@@ -34,7 +33,7 @@ class Robust:
         """Return what a caller asks: nothing, a list of models, or a margin; or raise if it is none of them."""
         if given is None:
             return cls()
-        if isinstance(given, int | float | np.number) and not isinstance(given, bool):
+        if is_number(given):
             if not 0 < given < 0.5:
                 raise InputError(f"robust is a margin above 0 and below 0.5, or a list of models, not {given!r}")
             return cls(margin=float(given))

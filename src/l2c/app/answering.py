@@ -44,7 +44,7 @@ from l2c.release.gather import with_answers_of, with_unreadable
 from l2c.release.policy import Policy
 from l2c.release.ranking import only
 from l2c.release.reasons import EXPLORED, LACKING, Plea, Stack, explained, pleas_of
-from l2c.release.select import Selection
+from l2c.release.select import AS_FOUND
 from l2c.release.settle import Sight
 from l2c.release.withhold import gated
 
@@ -303,7 +303,7 @@ class Answerer:
             pool = max(request.pool, EXPLORED) if enough.max() >= EXPLORED else request.pool
             less = Budget(tries, min(tries, pool), clock)
             pools = asker.pools(asked, replace(request, pool=pool), less, own, enough=enough)
-            found = pools.release(pool, Selection())
+            found = pools.release(pool, AS_FOUND)
             if low is None or asker.twin is None:
                 return found
             # A probability that is told is the model's own.

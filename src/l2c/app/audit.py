@@ -20,6 +20,7 @@ from l2c.app.audited_tables import (
     training_rows,
 )
 from l2c.core.explanation import Released
+from l2c.core.given_numbers import whole_number_problems
 from l2c.core.identities import identities
 from l2c.core.layout import Layout
 from l2c.core.schema import Schema
@@ -28,7 +29,7 @@ from l2c.core.wording import by_words
 from l2c.errors import InputError
 from l2c.evaluate.audit import Samples, audit
 from l2c.evaluate.quality import validity
-from l2c.release.cf_k import anonymised, in_classes_of
+from l2c.release.cf_k import anonymised, in_classes_of, share_left
 
 LISTED = 10
 """How many of the smallest classes a report lists."""
@@ -139,12 +140,12 @@ class Anonymised:
     kept
         Which rows of the table these are.
     share
-        How much of a set is left, mean over the sets.
+        How much of a set is left, mean over the sets; None where there are none.
     """
 
     frame: Any
     kept: Mask
-    share: float
+    share: float | None
 
 
 def anonymise_frame(
@@ -177,15 +178,14 @@ def anonymise_frame(
     >>> left.frame["job"].tolist(), left.share
     (['clerk', 'clerk'], 0.3333333333333333)
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise InputError(f"k must be a whole number of at least 1, not {k!r}")
+    if problems := list(whole_number_problems(("k", k, 1))):
+        raise InputError(problems)
     samples = AuditedTable.of(frame, described, row, prediction, training).samples
     own = samples.levels[:, samples.quasi]
     key = identities([*own.T] if samples.label is None else [*own.T, samples.label])
     people = np.zeros(len(key), dtype=np.int64) if samples.row is None else samples.row
     left = in_classes_of(k, people, key)
-    _, owner, sizes = np.unique(people, return_inverse=True, return_counts=True)
-    share = float((np.bincount(owner[left], minlength=len(sizes)) / sizes).mean())
+    share = share_left(people, people[left])
     rest = nw.from_native(frame, eager_only=True).filter(left.tolist()).to_native()
     return Anonymised(rest, left, share)
 
@@ -228,7 +228,8 @@ def audit_file(
         if cf_k is not None:
             rows = _file(training, described)
             left = anonymise_frame(table, described, cf_k, row=row, prediction=prediction, training=rows)
-            table, removed = left.frame, Removed(cf_k, len(left.kept), int(left.kept.sum()), 1.0, left.share)
+            # Nobody judged such a table, so that nothing is known of its validity.
+            table, removed = left.frame, Removed(cf_k, len(left.kept), int(left.kept.sum()), left.share)
         report = audit_frame(
             table,
             described,
@@ -255,8 +256,8 @@ def audit_file(
     )
     if cf_k is None:
         return report
-    counts = len(raw.row), len(released.row)
-    return replace(report, removed=Removed(cf_k, *counts, validity(raw), validity(released)))
+    share, valid = share_left(raw.row, released.row), (validity(raw), validity(released))
+    return replace(report, removed=Removed(cf_k, len(raw.row), len(released.row), share, *valid))
 
 
 def _file(path: str | Path | None, schema: Schema) -> Any:

@@ -21,22 +21,32 @@ WIDTH = 110
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What anonymising by removal (CF-K) cost: how many there were and are, and how much of a set is left."""
+    """What anonymising by removal (CF-K) cost.
+
+    Parameters
+    ----------
+    before, left
+        How many counterfactuals there were and are.
+    share
+        How much of a set is left, mean over the sets.
+    validity_before, validity
+        The validity of the release before and after; None of a table that no model of ours has judged.
+    """
 
     k: int
     before: int
     left: int
-    validity_before: float | None
-    validity: float | None
+    share: float | None
+    validity_before: float | None = None
+    validity: float | None = None
 
     @property
     def sentence(self) -> str:
         """The same in words."""
-        shares = (f"{100 * (share or 0.0):.2f} %" for share in (self.validity_before, self.validity))
-        return (
-            f"{self.k}-anonymised by removal: {self.left} of {self.before} counterfactuals are left; "
-            f"validity {' to '.join(shares)}"
-        )
+        told = f"{self.k}-anonymised by removal: {self.left} of {self.before} counterfactuals are left"
+        if self.validity_before is not None and self.validity is not None:
+            return f"{told}; validity {100 * self.validity_before:.2f} % to {100 * self.validity:.2f} %"
+        return told if self.share is None else f"{told}, {100 * self.share:.2f} % of a set"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from l2c.app.display import as_html, sheets
 from l2c.app.judging import Shown
 from l2c.core.blackbox import BlackBox, class_of
 from l2c.core.explanation import Outcome, Released
+from l2c.core.given_numbers import whole_number_problems
 from l2c.core.schema import Schema
 from l2c.core.types import Cells
 from l2c.errors import InputError
@@ -170,8 +171,8 @@ class Explanations:
 
         What was removed counts as lost validity in the scores. A gate finds whole sets that are k-anonymous instead.
         """
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise InputError(f"k must be a whole number of at least 1, not {k!r}")
+        if problems := list(whole_number_problems(("k", k, 1))):
+            raise InputError(problems)
         return replace(self, released=anonymised(self.released, k))
 
     def _class_of(self, cells: Cells) -> np.ndarray:
@@ -181,6 +182,10 @@ class Explanations:
 
     def write(self, path: str | Path) -> None:
         """Write everything to a Parquet file, whole or not at all; `l2c.read` reads it back."""
+        if Path(path).suffix.lower() != ".parquet":
+            raise InputError(
+                f"file {str(path)!r}: explanations are kept in a .parquet file; for another, write found.to_frame()"
+            )
         self.write_part(Path(path), WHOLE)
 
     def write_part(self, path: Path, part: Part) -> None:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
-import numpy as np
-
 from l2c.app.audited_tables import population_of
+from l2c.core.given_numbers import is_number, is_whole, whole_number_problems
 from l2c.core.layout import Layout, places
 from l2c.core.schema import Schema
 from l2c.core.types import Label
@@ -82,11 +81,8 @@ class Gate:
             value = getattr(self, name)
             if value is None and name != "k":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                yield f"{name} must be a whole number, not {value!r}"
-            elif value < 1:
-                yield f"{name} must be at least 1, not {value}"
-        if self.t is not None and not (isinstance(self.t, int | float | np.number) and 0 <= self.t <= 1):
+            yield from whole_number_problems((name, value, 1))
+        if self.t is not None and not (is_number(self.t) and 0 <= self.t <= 1):
             yield f"t must be between 0 and 1, not {self.t!r}"
         for name, known in (("scope", get_args(Scope)), ("count", get_args(Count))):
             if getattr(self, name) not in known:
@@ -99,14 +95,8 @@ class Gate:
         if self.population is None and self.population_prediction is not None:
             yield "population_prediction says nothing without population: give both"
 
-    def problems(self, schema: Schema, n: object, *, stream: bool = False) -> Iterator[str]:
-        """Yield why this policy cannot be kept for sets of n under a schema.
-
-        Parameters
-        ----------
-        stream
-            Whether the rows come one batch after another, with no end in sight.
-        """
+    def problems(self, schema: Schema, n: object) -> Iterator[str]:
+        """Yield why this policy cannot be kept for sets of n under a schema."""
         roles = [feature.role for feature in schema.features]
         if "quasi" not in roles:
             yield (
@@ -117,10 +107,8 @@ class Gate:
         asked = [f"{name} = {value:g}" for name in ("l", "t") if (value := getattr(self, name)) is not None]
         if asked and "sensitive" not in roles:
             yield f"the gate's {' and '.join(asked)} is about sensitive features, and none has the role 'sensitive'"
-        if self.scope == "set" and isinstance(n, int | np.integer) and n < self.k:
+        if self.scope == "set" and is_whole(n) and n < self.k:
             yield f"n = {n} is less than the gate's k = {self.k}: a set of {n} cannot hold a class of {self.k}"
-        if stream and self.scope == "release":
-            yield "the gate's scope is a release, and a stream has no end: use scope='set', or explain the rows at once"
 
     def policy(self, layout: Layout, classes: tuple[Label, ...]) -> Policy:
         """Return the policy as the release keeps it, over these levels and the model's classes.

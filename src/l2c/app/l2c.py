@@ -22,9 +22,9 @@ from l2c.app.fitting import fit_method, split_rows
 from l2c.app.people import generalised
 from l2c.app.pooling import acceptance_seen
 from l2c.app.progress import Progress
-from l2c.app.requests import whole_number_problems
 from l2c.app.versions import versions
 from l2c.core.explanation import Release
+from l2c.core.given_numbers import whole_number_problems
 from l2c.core.memory import keep_memory
 from l2c.core.number_range import NumberRange
 from l2c.core.schema import Schema
@@ -103,6 +103,7 @@ class L2C(Recipe):
             is asked for its answers, with the rows asked and the most there will be.
         """
         problems = list(whole_number_problems(("seed", seed, 0)))
+        problems += _schema_problems(schema)
         if release not in get_args(Release):
             problems.append(f"release must be 'values' or 'intervals', not {release!r}")
         if key is not None and not (isinstance(key, bytes) and len(key) == SECRET_BYTES):
@@ -144,3 +145,12 @@ class L2C(Recipe):
         secret = Secret.of(levels, secrets.token_bytes(SECRET_BYTES) if key is None else key)
         bundle = Bundle(counterer, mark, notes, secret, release)
         return Explainer(bundle, blackbox, model, shape.build(fit), _twin=twin)
+
+
+def _schema_problems(schema: object) -> list[str]:
+    if isinstance(schema, Schema):
+        return []
+    return [
+        f"schema must be an l2c.Schema, not a {type(schema).__name__}: make one with l2c.Schema.infer(frame), or read "
+        "one with l2c.read_schema(path)"
+    ]

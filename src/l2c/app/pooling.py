@@ -20,7 +20,7 @@ from l2c.release.explain import Pools, Sets, look
 from l2c.release.leads import in_blocks
 from l2c.release.policy import Policy
 from l2c.release.search import Banned
-from l2c.release.select import Selection
+from l2c.release.select import AS_FOUND, Selection
 from l2c.release.settle import Sight
 
 
@@ -119,7 +119,7 @@ def selection_of(counterer: Counterer, select: Strategy, dial: float) -> Selecti
     weight, unlikely = counterer.dial.unlikeliness_weight(dial), counterer.unlikely
     match select:
         case "first":
-            return Selection()
+            return AS_FOUND
         case "balanced":
             return Selection(1.0, counterer.balance, weight, unlikely=unlikely)
         case "diverse":

@@ -14,6 +14,7 @@ from l2c.app.gate import Gate
 from l2c.app.privacy import OPEN, Privacy
 from l2c.core.blackbox import decide
 from l2c.core.conditions import Condition
+from l2c.core.given_numbers import is_number, whole_number_problems
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
 from l2c.core.limits import NO_LIMITS, Limits
@@ -185,10 +186,10 @@ def checked_request(
     others = (("seed", seed, 0), ("tries", tries, 1), ("pool", pool, 1))
     counts += [(name, given, least) for name, given, least in others if given is not None]
     problems = [*whole_number_problems(*counts), *refused]
-    if seconds is not None and not (isinstance(seconds, int | float | np.number) and seconds > 0):
+    if seconds is not None and not (is_number(seconds) and seconds > 0):
         problems.append(f"seconds must be above 0, not {seconds!r}")
     dial = recipe.plausibility if plausibility is None else plausibility
-    if not (isinstance(dial, int | float | np.number) and 0 <= dial <= 1):
+    if not (is_number(dial) and 0 <= dial <= 1):
         problems.append(f"plausibility is a dial from 0 to 1, not {dial!r}")
     strategy = recipe.select if select is None else select
     if strategy not in get_args(Strategy):
@@ -327,15 +328,6 @@ def _range_problems(proba: object) -> Iterator[str]:
         sound = False
     if not sound:
         yield f"desired_proba is a range (low, high) within 0 to 1, not {proba!r}"
-
-
-def whole_number_problems(*given: tuple[str, object, int]) -> Iterator[str]:
-    """Yield what is wrong with numbers that the caller gave, each with its name and the least it may be."""
-    for name, value, least in given:
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            yield f"{name} must be a whole number, not {value!r}"
-        elif value < least:
-            yield f"{name} must be at least {least}, not {value}"
 
 
 def _pool_size(n: int, select: Strategy, pool: int | None) -> int:

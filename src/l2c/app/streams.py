@@ -24,7 +24,7 @@ from l2c.app.call import Call
 from l2c.app.explanations import Explanations, read
 from l2c.app.people import People
 from l2c.app.progress import Progress
-from l2c.app.requests import whole_number_problems
+from l2c.core.given_numbers import whole_number_problems
 from l2c.errors import DataError, InputError, nearest
 
 CHUNK = 1000

@@ -11,14 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from l2c.app.explainer import Explainer
 from l2c.app.l2c import L2C
-from l2c.app.requests import whole_number_problems
 from l2c.compat import dice_arguments as arguments
 from l2c.compat.dice_results import CounterfactualExamples, CounterfactualExplanations, as_type, examples_of
+from l2c.core.given_numbers import is_whole, whole_number_problems
 from l2c.core.schema import Schema
 from l2c.core.table import summarise
 from l2c.core.types import Label
@@ -257,7 +256,7 @@ def _desired(wanted: Any, classes: tuple[Label, ...]) -> Any:
             told = ", ".join(map(repr, classes))
             raise InputError(f"desired_class 'opposite' needs two classes; name one of {told}")
         return None
-    place = isinstance(wanted, int | np.integer) and all(isinstance(label, str) for label in classes)
+    place = is_whole(wanted) and all(isinstance(label, str) for label in classes)
     return classes[wanted] if place and 0 <= wanted < len(classes) else wanted
 
 

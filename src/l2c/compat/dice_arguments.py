@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from l2c.app.explainer import Explainer
+from l2c.core.given_numbers import is_number
 from l2c.core.inference import MANY_TEXTS
 from l2c.core.limits import Limits
 from l2c.core.schema import Schema
@@ -150,7 +150,7 @@ def method_problems(method: object) -> Iterator[str]:
 
 def threshold_problems(threshold: object) -> Iterator[str]:
     """Yield what is wrong with the least probability of the desired class."""
-    number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
+    number = is_number(threshold)
     if threshold is not None and not (number and 0.5 <= threshold <= 1):  # type: ignore[operator]
         yield (
             f"stopping_threshold is a probability from 0.5 to 1, not {threshold!r}: "

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
 
+from l2c.core.given_numbers import is_number, is_whole
+
 
 @dataclass(frozen=True, slots=True)
 class EqualFrequency:
@@ -59,11 +61,15 @@ def binning_to_dict(binning: Binning) -> dict[str, object]:
     >>> binning_to_dict(EqualFrequency(3))
     {'method': 'equal_frequency', 'at_most': 3}
     """
-    method = next(name for name, kind in BINNINGS.items() if kind is type(binning))
+    method = _method_of(binning)
     fields = {name: getattr(binning, name) for name in binning.__dataclass_fields__}
     return {"method": method} | {
         name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()
     }
+
+
+def _method_of(binning: Binning) -> str:
+    return next(name for name, kind in BINNINGS.items() if kind is type(binning))
 
 
 def binning_from_dict(data: dict[str, object]) -> Binning:
@@ -91,18 +97,24 @@ def binning_from_dict(data: dict[str, object]) -> Binning:
     return kind(**fields)  # type: ignore[arg-type]  # the field names and types were checked above
 
 
-def binning_problems(binning: Binning) -> list[str]:
-    """Return what is wrong with a binning's settings, a phrase each."""
+def binning_problems(binning: object) -> list[str]:
+    """Return what is wrong with a binning and its settings, a phrase each."""
     match binning:
+        case EqualFrequency(at_most=number) | Tree(min_split=number) if not is_whole(number):
+            return [f"{_method_of(binning)} takes a whole number, not {number!r}"]
         case EqualFrequency(at_most=at_most) if at_most < 2:
             return [f"equal_frequency needs at least 2 buckets, not {at_most}"]
         case Tree(min_split=min_split) if min_split < 2:
             return [f"tree needs a minimum split of at least 2, not {min_split}"]
+        case Edges(cuts=cuts) if not (isinstance(cuts, tuple | list) and all(map(is_number, cuts))):
+            return [f"cut points must be numbers, not {cuts!r}"]
         case Edges(cuts=()):
             return ["edges needs at least one cut point"]
         case Edges(cuts=cuts) if not all(map(isfinite, cuts)):
             return [f"cut points must be finite numbers, not {list(cuts)}"]
         case Edges(cuts=cuts) if any(b <= a for a, b in pairwise(cuts)):
             return [f"cut points must rise, not {list(cuts)}"]
-        case _:
+        case EqualFrequency() | ZeroOrPositive() | MinimalEntropy() | Tree() | Edges():
             return []
+        case _:
+            return [f"a binning is one of {', '.join(kind.__name__ for kind in BINNINGS.values())}, not {binning!r}"]

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from l2c.core.binning import Binning, EqualFrequency, binning_from_dict, binning_problems, binning_to_dict
+from l2c.core.given_numbers import is_number
 from l2c.core.types import Label
 from l2c.errors import nearest
 
@@ -114,7 +115,10 @@ class Feature:
                 yield f"{here}: a numeric feature has no levels; declare it ordinal, or remove them"
             for phrase in binning_problems(self.binning):
                 yield f"{here}: {phrase}"
-            if self.low is not None and self.high is not None and not self.low < self.high:
+            ends = [end for end in (self.low, self.high) if end is not None]
+            if not all(map(is_number, ends)):
+                yield f"{here}: a range is from a number to a number, not {self.low!r} to {self.high!r}"
+            elif len(ends) == 2 and not ends[0] < ends[1]:
                 yield f"{here}: the range from {self.low} to {self.high} is empty"
         elif self.kind in get_args(Kind):
             yield from self._level_problems(here)
@@ -124,8 +128,8 @@ class Feature:
 
     def _cost_problems(self, here: str) -> Iterator[str]:
         for cost in (self.cost, self.cost_up, self.cost_down, *self.level_costs):
-            if not (np.isfinite(cost) and cost >= 0):
-                yield f"{here}: a cost is a number of at least 0, not {cost}"
+            if not (is_number(cost) and np.isfinite(cost) and cost >= 0):
+                yield f"{here}: a cost is a number of at least 0, not {cost!r}"
         if (self.cost_up or self.cost_down) and not self.ordered:
             yield f"{here}: cost_up and cost_down need an order, and it is categorical; use level_costs"
         if self.level_costs and len(self.level_costs) != len(self.levels):

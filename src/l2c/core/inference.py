@@ -19,6 +19,11 @@ MANY_TEXTS = 50
 """A text column with more different values than this, and than half its rows, looks like an identifier."""
 
 
+def names_of(given: str | Iterable[str]) -> list[str]:
+    """Return the names that a caller gave; a single text is one name."""
+    return [given] if isinstance(given, str) else list(given)
+
+
 def features_of(
     summary: Summary,
     *,
@@ -42,6 +47,11 @@ def features_of(
     for column in columns:
         feature = _feature_of(column, ordinal.get(column.name))
         binning = binnings.get(column.name, default) if feature.numeric else EqualFrequency()
+        if column.name in binnings and not feature.numeric:
+            problems.append(
+                f"bins of {column.name!r}: it looks {feature.kind}, so its values are its levels; leave it out, or "
+                "edit it into a numeric feature (kind='numeric', levels=())"
+            )
         features.append(
             replace(
                 feature,
@@ -51,6 +61,8 @@ def features_of(
                 binning=EqualFrequency(binning) if isinstance(binning, int) else binning,
             )
         )
+    if problems:
+        raise SchemaError(problems)
     return tuple(features)
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Int64
 
 from l2c.core.binning import Binning
 from l2c.core.feature import Feature, feature_from_dict
-from l2c.core.inference import features_of
+from l2c.core.inference import features_of, names_of
 from l2c.core.limits import NO_LIMITS, Limits, in_words
 from l2c.core.rules import How, Implies, cycle
 from l2c.core.table import summarise
@@ -120,8 +120,8 @@ class Schema:
         features = features_of(
             summarise(frame),
             target=target,
-            moves={"never": list(immutable), "rises": list(rises), "falls": list(falls)},
-            roles={"quasi": list(quasi), "sensitive": list(sensitive)},
+            moves={"never": names_of(immutable), "rises": names_of(rises), "falls": names_of(falls)},
+            roles={"quasi": names_of(quasi), "sensitive": names_of(sensitive)},
             ordinal=dict(ordinal or {}),
             bins=bins,
             costs=dict(costs or {}),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from l2c.core.given_numbers import is_number, is_whole
 from l2c.core.layout import Decode
 from l2c.errors import InputError
 
@@ -108,28 +109,14 @@ class Recipe:
             raise InputError(problems)
 
     def _problems(self) -> Iterator[str]:
-        for name in ("temperature", "learning_rate", "batch_size", "hidden"):
-            if not getattr(self, name) > 0:
-                yield f"{name} must be above 0, not {getattr(self, name)}"
-        for name in ("alpha", "beta", "epochs", "steps", "model_rows"):
-            value = getattr(self, name)
-            if value is None and name in ("beta", "steps"):
+        for name, (holds, phrase) in _BOUNDS.items():
+            value, whole = getattr(self, name), name in _WHOLE
+            if value is None and name in _OPEN:
                 continue
-            if not value >= 0:
-                yield f"{name} must be at least 0, not {value}"
-        if not 0 <= self.epsilon < 1:
-            yield f"epsilon must be at least 0 and below 1, not {self.epsilon}"
-        for name in ("selection", "reference_selection"):
-            if not 0 < getattr(self, name) <= 1:
-                yield f"{name} is a probability above 0, not {getattr(self, name)}"
-        if self.share is not None and not 0 <= self.share < 1:
-            yield f"share must be at least 0 and below 1, or None, not {self.share}"
-        if not 0 <= self.plausibility <= 1:
-            yield f"plausibility is a dial from 0 to 1, not {self.plausibility}"
-        if self.pool is not None and self.pool < 1:
-            yield f"pool must be at least 1, or None, not {self.pool}"
-        if self.patience is not None and self.patience < 1:
-            yield f"patience must be at least 1 epoch, or None, not {self.patience}"
+            if not (is_whole(value) if whole else is_number(value)):
+                yield f"{name} must be a {'whole ' if whole else ''}number, not {value!r}"
+            elif not holds(value):
+                yield f"{name} {phrase}, not {value}"
         choices = {
             "selector": ("learned", "constant", "absent"),
             "without_gradient": ("twin", "score"),
@@ -140,6 +127,26 @@ class Recipe:
         for name, known in choices.items():
             if getattr(self, name) not in known:
                 yield f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}"
+
+
+_Bound = tuple[Callable[[float], bool], str]
+_ABOVE_0: _Bound = (lambda value: value > 0, "must be above 0")
+_FROM_0: _Bound = (lambda value: value >= 0, "must be at least 0")
+_PROBABILITY: _Bound = (lambda value: 0 < value <= 1, "is a probability above 0")
+
+_BOUNDS: dict[str, _Bound] = {
+    **dict.fromkeys(("temperature", "learning_rate", "batch_size", "hidden"), _ABOVE_0),
+    **dict.fromkeys(("alpha", "beta", "epochs", "steps", "model_rows"), _FROM_0),
+    "epsilon": (lambda value: 0 <= value < 1, "must be at least 0 and below 1"),
+    **dict.fromkeys(("selection", "reference_selection"), _PROBABILITY),
+    "share": (lambda value: 0 <= value < 1, "must be at least 0 and below 1, or None"),
+    "plausibility": (lambda value: 0 <= value <= 1, "is a dial from 0 to 1"),
+    "pool": (lambda value: value >= 1, "must be at least 1, or None"),
+    "patience": (lambda value: value >= 1, "must be at least 1 epoch, or None"),
+}
+_WHOLE = ("batch_size", "hidden", "epochs", "steps", "model_rows", "pool", "patience")
+_OPEN = ("share", "beta", "steps", "pool", "patience")
+"""The settings that are whole numbers, and those that may be None."""
 
 
 PAPER = Recipe(

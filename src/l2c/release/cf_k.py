@@ -29,6 +29,17 @@ def in_classes_of(k: int, row: Int64[np.ndarray, " n"], key: Int64[np.ndarray, "
     return np.asarray(sizes[of] >= k)
 
 
+def share_left(before: Int64[np.ndarray, " n"], left: Int64[np.ndarray, " fewer"]) -> float | None:
+    """Return how much of a set is left, mean over the sets, given the set of each that there was and is.
+
+    >>> share_left(before=np.array([0, 0, 0, 1]), left=np.array([0, 0]))
+    0.3333333333333333
+    """
+    sets, sizes = np.unique(before, return_counts=True)
+    of_each = np.bincount(np.searchsorted(sets, left), minlength=len(sets))
+    return float((of_each / sizes).mean()) if len(sets) else None
+
+
 def anonymised(released: Released, k: int) -> Released:
     """Return the release k-anonymised by removal, set by set; what is missing then counts as lost validity."""
     classes = Policy(released.layout, k).classes(released.row, released.levels, released.predicted)

@@ -15,7 +15,7 @@ from l2c.release.kept import Kept, Pooled, joined
 from l2c.release.policy import TIE, Classes, Policy, distinct, kept
 from l2c.release.ranking import ranks
 from l2c.release.search import Search
-from l2c.release.select import Selection, choose, reading_order
+from l2c.release.select import AS_FOUND, Selection, choose, reading_order
 
 CLOSER_ROUNDS = 8
 """How often sets are chosen anew without the classes that were too far from their table."""
@@ -51,8 +51,8 @@ def _sets(search: Search, pool: Kept, asked: int, selection: Selection, policy: 
     table = replace(policy, scope="set", count="samples")
     found = table.classes(pool.row, pool.levels, pool.label)
     pool = pool.take(np.flatnonzero(found.met()[found.of]))
-    # As without a policy, where no more were sought than are asked for there is nothing to choose.
-    every = (np.bincount(pool.row) <= asked)[pool.row] & (search.pool <= asked)
+    # As without a policy, there may be nothing to choose by.
+    every = (np.bincount(pool.row) <= asked)[pool.row] & (search.pool <= asked) & (selection == AS_FOUND)
     some = _assembled(search, pool.take(np.flatnonzero(~every)), asked, selection, table)
     chosen = joined([pool.take(np.flatnonzero(every)), some], pool.levels.shape[1])
     if policy.t is None or policy.scope == "release":

@@ -34,7 +34,7 @@ from l2c.release.obey import fits, obeys, obeys_rules
 from l2c.release.policy import Policy
 from l2c.release.ranking import ranks
 from l2c.release.remembering import Remembering
-from l2c.release.select import Selection, choose
+from l2c.release.select import AS_FOUND, Selection, choose
 from l2c.release.sift import Sieve
 from l2c.release.walk import Memory, Need, each_in_its_place, next_round, walked
 
@@ -440,7 +440,7 @@ class Search:
     def chosen(self, asked: int, selection: Selection) -> Kept:
         """Return the set of every row, rows together and in the order to be read."""
         kept = joined(self.kept, len(self.layout.axes))
-        if self.pool <= asked or not len(kept.row):
+        if not len(kept.row) or (self.pool <= asked and selection == AS_FOUND):
             return self.with_values(kept)
         if selection.cost:
             kept = self.with_values(kept)

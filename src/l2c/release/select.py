@@ -59,6 +59,10 @@ class Selection:
         return worth
 
 
+AS_FOUND = Selection()
+"""Nothing to choose by: who asks for no more than a set takes it as it was found."""
+
+
 def choose(
     levels: Levels,
     position: Int64[np.ndarray, "rows pool"],

@@ -43,7 +43,9 @@ def settle(search: Search, sight: Sight) -> None:
             prove(view, _case(search, row, values), int(search.question.desired[row]), effort=EFFORT)
             for values in _decodings(search, row)
         ]
-        for witness in (verdict.witness for verdict in verdicts if verdict.witness is not None):
+        witnesses = [verdict.witness for verdict in verdicts if verdict.witness is not None]
+        # Both choices of values may have the same one, which is tried with either.
+        for witness in np.unique(witnesses, axis=0) if witnesses else ():
             search.offer(row, witness)
         if _impossible(verdicts):
             search.proven[row] = True

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from l2c.adapters.frames.columns import naming_problems
-from l2c.adapters.frames.files import as_declared, checked_path, telling_problems, texts_of, with_fractions
+from l2c.adapters.frames.files import as_declared, checked_path, csv_options, telling_problems, with_fractions
 from l2c.adapters.frames.kinds import library_of
 from l2c.adapters.frames.row_labels import StoredLabels, label_array
 from l2c.core.schema import Schema
@@ -119,7 +119,7 @@ def in_pieces(frame: Any, size: int) -> Iterator[Any]:
 
 
 def _of_csv(path: Path, schema: Schema, size: int) -> Iterator[Chunk]:
-    with telling_problems(path), pd.read_csv(path, dtype=texts_of(schema), chunksize=size) as reader:
+    with telling_problems(path), pd.read_csv(path, **csv_options(path, schema), chunksize=size) as reader:
         for frame in reader:
             if len(frame):
                 yield Chunk(as_declared(frame.reset_index(drop=True), schema), None)

@@ -20,15 +20,16 @@ SUFFIXES = (".csv", ".parquet")
 
 
 def read_file(path: str | Path, schema: Schema | None = None) -> pd.DataFrame:
-    """Return the table in a CSV or Parquet file, as pandas reads it: an empty cell or "NA" is missing.
+    """Return the table in a CSV or Parquet file, as pandas reads it: an empty cell, or a word such as NA, is missing.
 
-    A CSV file has no types. With a schema, a column whose levels are texts stays text where they look like numbers, and
-    one of fractions is one of fractions where all of them are whole.
+    A CSV file has no types. With a schema, a column whose levels are texts stays text where they look like numbers, its
+    levels are levels where they read like "missing", and one of fractions is one of fractions where all are whole.
     """
     path = checked_path(path)
     with telling_problems(path):
         csv = path.suffix.lower() == ".csv"
-        frame = as_declared(pd.read_csv(path, dtype=texts_of(schema)), schema) if csv else pd.read_parquet(path)
+        options = csv_options(path, schema) if csv else {}
+        frame = as_declared(pd.read_csv(path, **options), schema) if csv else pd.read_parquet(path)
     if frame.empty:
         raise DataError(f"file {str(path)!r} has no rows")
     return frame
@@ -54,14 +55,30 @@ def telling_problems(path: Path) -> Iterator[None]:
         raise DataError(f"file {str(path)!r} is not a {_suffix(path)[1:]} file that can be read: {error}") from None
 
 
-def texts_of(schema: Schema | None) -> dict[str, type[str]]:
-    """Return the columns that must be read as texts."""
-    features = schema.features if schema else ()
-    return {
-        feature.name: str
-        for feature in features
+MISSING_WORDS = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "None", "n/a", "nan", "null",
+)  # fmt: skip
+"""What pandas takes for missing in a CSV file, if nobody tells it otherwise."""
+
+
+def csv_options(path: Path, schema: Schema | None) -> dict[str, Any]:
+    """Return how pandas is to read a CSV file: which columns are texts, and which words are levels and not gaps."""
+    texts = {
+        feature.name: set(feature.levels)
+        for feature in (schema.features if schema else ())
         if feature.levels and all(isinstance(level, str) for level in feature.levels)
     }
+    options: dict[str, Any] = {"dtype": dict.fromkeys(texts, str)}
+    if any(levels.intersection(MISSING_WORDS) for levels in texts.values()):
+        # pandas can be told so only by naming all columns.
+        gaps = {name: [word for word in MISSING_WORDS if word not in texts.get(name, ())] for name in _header(path)}
+        options |= {"keep_default_na": False, "na_values": gaps}
+    return options
+
+
+def _header(path: Path) -> list[str]:
+    return [str(name) for name in pd.read_csv(path, nrows=0).columns]
 
 
 def as_declared(frame: pd.DataFrame, schema: Schema | None) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from jaxtyping import Float32
 
 from l2c.adapters import frames
 from l2c.adapters.frames.kinds import library_of
-from l2c.adapters.models.additive import CHECKED_ROWS, TOLERANCE, AdditiveTwin
+from l2c.adapters.models.additive import CHECKED_ROWS, AdditiveTwin
 from l2c.adapters.models.estimators import classes_of
 from l2c.adapters.models.frame_model import asked
 from l2c.adapters.models.labels import one_hot
@@ -28,6 +28,7 @@ from l2c.core.blackbox import BlackBox, checked, decide
 from l2c.core.feature import Feature
 from l2c.core.layout import Layout
 from l2c.core.schema import Schema
+from l2c.core.sight import TOLERANCE
 from l2c.core.types import Cells, Label, Probabilities
 from l2c.engine.discretise import discretise
 from l2c.engine.encode import Encoder

@@ -19,7 +19,7 @@ from l2c.errors import ModelError
 
 def estimator_model(model: Any, shape: FrameShape) -> FrameModel:
     """Return the black box of a fitted classifier that has `predict_proba`, or only `predict`."""
-    classes, takes = classes_of(model), _takes(model)
+    classes, takes = classes_of(model), taken_by(model)
     if callable(getattr(model, "predict_proba", None)):
         return FrameModel(lambda frame: model.predict_proba(takes(frame)), shape, classes)
     return FrameModel(
@@ -31,7 +31,7 @@ def estimator_regressor(model: Any) -> Callable[[Any], object] | None:
     """Return the function from a frame to what a scikit-learn regressor predicts, or None if it is none."""
     if task_of(model) != "regressor" or not callable(getattr(model, "predict", None)):
         return None
-    takes = _takes(model)
+    takes = taken_by(model)
     return lambda frame: model.predict(takes(frame))
 
 
@@ -55,7 +55,7 @@ def classes_of(model: Any) -> tuple[Label, ...]:
     return labels
 
 
-def _takes(model: Any) -> Callable[[Any], Any]:
+def taken_by(model: Any) -> Callable[[Any], Any]:
     """Return the function from a frame to what the estimator was fitted on: a frame or an array."""
     names = getattr(model, "feature_names_in_", None)
     as_given = None if names is None else list(names)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
-from l2c.adapters.frames import kind_of
 from l2c.adapters.models.additive import CHECKED_ROWS, additive_twin
+from l2c.adapters.models.estimators import taken_by
 from l2c.adapters.models.frame_model import FrameModel
 from l2c.adapters.models.packages import packages_of
 from l2c.adapters.models.trees import Grown, grown
@@ -157,21 +157,11 @@ def transformed_by(model: Any, read: Grown, blackbox: FrameModel, cells: Cells) 
     try:
         frame = blackbox.shape.build(cells)
         if _is_pipeline(model):
-            return read.prepared(model[:-1].transform(_taken_in(model, frame)))
+            return read.prepared(model[:-1].transform(taken_by(model)(frame)))
         # Boosters find their columns by themselves.
-        return read.prepared(frame if packages_of(model) & {"xgboost", "lightgbm"} else _taken_in(model, frame))
+        return read.prepared(frame if packages_of(model) & {"xgboost", "lightgbm"} else taken_by(model)(frame))
     except Exception as error:
         raise ModelError(f"the model's steps raised {type(error).__name__}: {error}") from error
-
-
-def _taken_in(model: Any, frame: Any) -> Any:
-    """Return a frame as the black box hands it to a scikit-learn model: with its columns, or as an array."""
-    if kind_of(frame) == "arrow":
-        frame = frame.to_pandas()
-    names = getattr(model, "feature_names_in_", None)
-    if names is None and hasattr(model, "n_features_in_"):
-        return np.asarray(frame)
-    return frame if names is None else frame[[name for name in names if name in frame.columns]]
 
 
 def _with_base(view: Trees, blackbox: BlackBox, rows: Cells) -> Trees:
