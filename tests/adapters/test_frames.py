@@ -261,6 +261,7 @@ def test_a_table_without_rows_cannot_be_read(make: Any) -> None:
     [
         (["30"] * 17 + ["forty"], "row 17: 'forty' is not a number"),
         ([None, "30", "nan"], "row 2: 'nan' is not a number"),
+        (["30", "40", "1_000"], "row 2: '1_000' is not a number"),
         ([None, "30", "40"], "row 1: '30' is a text, not a number"),
         ([None, True], "row 1: True is not a number"),
     ],

@@ -252,12 +252,37 @@ def test_explain_streams_a_file_to_a_folder_and_goes_on_with_it(run, tmp_path):
     assert "in 2 parts, 2 of them from before" in run(*streamed).out
     run(*words, "--out", tmp_path / "whole.parquet")
     pd.testing.assert_frame_equal(l2c.read(folder).to_frame(), l2c.read(tmp_path / "whole.parquet").to_frame())
+    table = run(*words, "--stream", "--out", tmp_path / "found.csv")
+    assert table.code == 1
+    assert "a stream writes a folder of Parquet files" in table.err
     ended = run(*streamed, "--seconds", 3)
     assert ended.code == 1
     assert "--seconds is not for a stream" in ended.err
     in_vain = run(*words, "--chunk", 120, "--out", tmp_path / "whole.parquet")
     assert in_vain.code == 1
     assert "--chunk is how many rows of a stream to explain at once: it says nothing without --stream" in in_vain.err
+
+
+def test_a_stream_that_is_ended_tells_what_it_leaves_and_one_with_bad_rows_where_they_are_told(run, tmp_path):
+    rows = pd.read_csv("german_test.csv")[:30]
+    rows.loc[25, "housing"] = "castle"
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    rows.assign(age=["old" if row == 25 else age for row, age in enumerate(rows["age"])]).to_csv(
+        tmp_path / "worse.csv", index=False
+    )
+    words = ["explain", "--bundle", "bundle", "--model", MODEL, "-n", 2, "--stream", "--chunk", 10]
+    ended = run(*words, "--data", tmp_path / "worse.csv", "--out", tmp_path / "found")
+    assert ended.code == 1
+    kept, problem = (" ".join(part.split()) for part in ended.err.split("l2c: "))
+    assert kept.endswith(f"what was done is kept: 2 parts in {tmp_path / 'found'}; the same call goes on with them")
+    assert "column 'age', row 25: 'old' is not a number" in problem
+    done = run(*words, "--data", tmp_path / "rows.csv", "--out", tmp_path / "found").out.splitlines()
+    assert done == [
+        f"{tmp_path / 'found'}: 58 counterfactuals for 30 rows in 3 parts, 2 of them from before",
+        "  29 rows found",
+        "  1 rows bad_input",
+        "  why, stands in the column sentence of each row's first line (rank 0)",
+    ]
 
 
 def test_explain_from_a_file_of_one_row_reads_levels_as_the_schema_has_them(run, folder, tmp_path):
@@ -418,7 +443,11 @@ INFER = {"--data": "german_train.csv", "--out": "new.toml"}
             {"-n": "0", "--tries": "0"},
             "2 problems:\n  - n must be at least 1, not 0\n  - tries must be at least 1, not 0",
         ),
-        ("explain", {"--out": "new.xlsx"}, "--out 'new.xlsx': expected a .parquet or .csv file"),
+        (
+            "explain",
+            {"--out": "new.xlsx"},
+            "--out 'new.xlsx': expected a .parquet or .csv file (a folder of parts with --stream)",
+        ),
         ("explain", {"--out": "no/new.csv"}, "--out 'no/new.csv': there is no folder 'no'"),
         (
             "explain",

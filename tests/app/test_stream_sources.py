@@ -108,6 +108,89 @@ def test_levels_that_are_whole_in_the_first_lines_are_fractions(tmp_path):
 
 
 @pytest.mark.parametrize("place", [3, 33], ids=["in the first part", "in a later part"])
+def test_a_cell_that_makes_texts_of_truths_is_told_and_the_stream_goes_on_once_it_is_corrected(tmp_path, place, whole):
+    path, lines = tmp_path / "rows.csv", ROWS.to_csv(index=False).splitlines()
+    path.write_text(
+        "\n".join([*lines[: place + 1], lines[place + 1].rsplit(",", 1)[0] + ",maybe", *lines[place + 2 :]])
+    )
+    expected = f"^column 'owner', row {place}: 'maybe' is not a known level; known are False, True$"
+    with pytest.raises(DataError, match=expected):
+        desk().explain_stream(path, tmp_path / "found", chunk=10, **ASKED)
+    assert len(list((tmp_path / "found").iterdir())) == place // 10
+    with pytest.raises(DataError, match=expected):
+        l2c.adapters.frames.read_file(path, SCHEMA)
+    path.write_text("\n".join(lines))
+    pd.testing.assert_frame_equal(streamed(path, tmp_path / "found"), whole)
+
+
+def test_a_cell_that_makes_texts_of_numbered_levels_is_told(tmp_path):
+    schema = l2c.Schema((*SCHEMA.features, l2c.Feature(name="rooms", kind="ordinal", levels=(1, 2, 3))))
+    rows = ROWS.assign(rooms=["1", "2.0", "x", *"1" * 36, "y"])
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    with pytest.raises(DataError) as caught:
+        l2c.adapters.frames.read_file(tmp_path / "rows.csv", schema)
+    assert caught.value.problems == (
+        "column 'rooms', row 2: 'x' is not a known level; known are 1, 2, 3",
+        "column 'rooms', row 39: 'y' is not a known level; known are 1, 2, 3",
+    )
+
+
+@pytest.mark.parametrize("gap", [None, 25], ids=["without gaps", "with one"])
+def test_whole_numbers_of_a_parquet_file_are_of_the_type_that_one_call_gives_them(tmp_path, gap):
+    features = [replace(one, missing=one.name == "age", moves="both") for one in SCHEMA.features]
+    explainer = l2c.L2C(epochs=0, select="first").fit(
+        applicants().astype({"age": float}), _of_any_age, l2c.Schema(tuple(features))
+    )
+    rows = ROWS.assign(age=ROWS["age"].where(ROWS.index != gap) if gap else ROWS["age"])
+    path = tmp_path / "rows.parquet"
+    rows.to_parquet(path, row_group_size=8)
+    whole = explainer.explain(pd.read_parquet(path), **ASKED).to_frame()
+    assert whole["age"].dtype == ("float64" if gap else "int64")
+    pd.testing.assert_frame_equal(streamed(path, tmp_path / "found", explainer=explainer), whole)
+
+
+def _of_any_age(frame: pd.DataFrame) -> np.ndarray:
+    return granted(frame.assign(age=frame["age"].fillna(40)))
+
+
+_of_any_age.classes = granted.classes
+
+
+def test_a_row_that_cannot_be_read_for_another_reason_is_another_row(tmp_path):
+    rows = ROWS[:10].assign(job=["zzz", *ROWS["job"][1:10]])
+    desk().explain_stream(rows, tmp_path, **ASKED)
+    assert desk().explain_stream(rows, tmp_path, **ASKED).parts_before == 1
+    with pytest.raises(InputError, match="was made of other rows"):
+        desk().explain_stream(rows.assign(job=["qqq", *rows["job"][1:]]), tmp_path, **ASKED)
+
+
+@pytest.mark.parametrize("name", ["run:1", "s3:x", "mock:y"])
+def test_a_folder_whose_name_looks_like_an_address_is_a_folder(tmp_path, monkeypatch, whole, name):
+    monkeypatch.chdir(tmp_path)
+    desk().explain_stream(ROWS, name, chunk=10, **ASKED)
+    pd.testing.assert_frame_equal(l2c.read(name).to_frame(), whole)
+    assert desk().explain_stream(ROWS, name, chunk=10, **ASKED).parts_before == 4
+    assert len(list((tmp_path / name).iterdir())) == 4
+
+
+def test_a_folder_of_files_is_told_to_be_one(tmp_path):
+    (tmp_path / "rows.parquet").mkdir()
+    with pytest.raises(DataError, match=r"rows.parquet' is a folder; give one file. .*to_batches\(\)"):
+        desk().explain_stream(tmp_path / "rows.parquet", tmp_path / "found", **ASKED)
+
+
+def test_a_parquet_file_that_is_damaged_is_named(tmp_path):
+    path = tmp_path / "rows.parquet"
+    ROWS.to_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[4:400] = bytes(396)
+    path.write_bytes(content)
+    for read in (lambda: l2c.adapters.frames.read_file(path), lambda: streamed(path, tmp_path / "found")):
+        with pytest.raises(DataError, match=r"rows.parquet' is not a parquet file that can be read: "):
+            read()
+
+
+@pytest.mark.parametrize("place", [3, 33], ids=["in the first part", "in a later part"])
 @pytest.mark.parametrize("cell", ["", "30.5"], ids=["a gap", "a fraction"])
 def test_a_whole_number_that_is_none_changes_no_type_of_other_parts(tmp_path, cell, place):
     rows = ROWS.astype({"age": str})
@@ -218,7 +301,7 @@ def test_labels_of_other_types_than_those_before_are_refused(tmp_path):
 def test_rows_that_are_called_otherwise_are_other_rows(tmp_path):
     named = [ROWS.set_axis([f"{letter}{place}" for place in range(40)], axis=0) for letter in "ab"]
     desk().explain_stream(named[0][:20], tmp_path, chunk=10, **ASKED)
-    with pytest.raises(InputError, match=r"part-00000.parquet was made of other rows than those that come now"):
+    with pytest.raises(InputError, match=r"part-00000.parquet was made of rows that are labelled otherwise than those"):
         desk().explain_stream(named[1], tmp_path, chunk=10, **ASKED)
     assert desk().explain_stream(named[0], tmp_path, chunk=10, **ASKED).parts_before == 2
 

@@ -17,6 +17,7 @@ import pytest
 
 import l2c
 from l2c.errors import DataError, InputError, StoredFileError
+from l2c.release import explain
 from loans import applicants, desk, granted
 
 ROWS = applicants(50, seed=4)
@@ -65,7 +66,14 @@ def test_no_more_is_done_than_there_is_also_where_the_last_line_is_not_ended(tmp
     path, seen = tmp_path / "rows.csv", []
     path.write_text(ROWS[:9].to_csv(index=False).rstrip("\n"))
     desk().explain_stream(path, tmp_path / "found", chunk=4, progress=lambda *told: seen.append(told), **ASKED)
-    assert seen == [(4, 8), (8, 8), (9, 9)]
+    assert seen == [(0, 8), (4, 8), (8, 8), (9, 9)]
+
+
+def test_a_large_chunk_tells_how_far_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(explain, "_step", lambda rows, _: max(1, rows // 4))
+    seen = []
+    desk().explain_stream(ROWS[:16], tmp_path, chunk=8, progress=lambda *told: seen.append(told), **ASKED)
+    assert seen == [(0, 16), (2, 16), (4, 16), (6, 16), (8, 16), (10, 16), (12, 16), (14, 16), (16, 16)]
 
 
 def test_frames_as_they_come_tell_only_how_many_are_done(tmp_path):
@@ -151,7 +159,7 @@ def test_another_request_is_refused(tmp_path, change, named):
     out = tmp_path / "found"
     desk().explain_stream([ROWS[:5]], out, **ASKED)
     with pytest.raises(
-        InputError, match=rf"^{out} was begun with another request: {named} differs; ask for the same to go"
+        InputError, match=rf"^{out} was begun with another request: {named} differs.*; ask for the same to go"
     ):
         desk().explain_stream([ROWS[:5]], out, **{**ASKED, **change})
 
@@ -167,7 +175,7 @@ def test_another_file_other_rows_and_another_explainer_are_refused(tmp_path):
     with pytest.raises(InputError, match="was made of other rows than those that come now"):
         desk().explain_stream([ROWS[6:12]], tmp_path / "frames", **ASKED)
     other = l2c.L2C(epochs=0, select="first").fit(applicants(), desk()._model, desk().schema)
-    with pytest.raises(InputError, match=r"bundle differs; .* saved and loaded is the same$"):
+    with pytest.raises(InputError, match=r"explainer differs; .* saved and loaded is the same$"):
         other.explain_stream([ROWS[:6]], tmp_path / "frames", **ASKED)
 
 

@@ -30,7 +30,8 @@ COLUMNS = (
 def opened(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     """Return what a found file says, with its sealed metadata, or raise if any of it is damaged or foreign."""
     try:
-        table = pq.read_table(path, page_checksum_verification=True)
+        # Arrow takes a relative path with a colon for an address.
+        table = pq.read_table(path.absolute(), page_checksum_verification=True)
     except FileNotFoundError as error:
         raise StoredFileError(f"there is no file {str(path)!r}") from error
     except (OSError, pa.ArrowException, ValueError) as error:
@@ -98,6 +99,6 @@ _COMMON = {"boolean": pa.uint8(), "integer": pa.int64(), "float": pa.float64(), 
 """One type for all that a file may give back in another width."""
 
 
-def digest_of_people(cells: Cells) -> str:
-    """Return a hash of input rows."""
-    return sha256(np.ascontiguousarray(cells).tobytes())
+def digest_of_people(cells: Cells, unread: Mapping[int, str]) -> str:
+    """Return a hash of input rows, and of what is wrong with those that could not be read, by their places."""
+    return sha256(np.ascontiguousarray(cells).tobytes() + repr(sorted(unread.items())).encode())

@@ -97,7 +97,7 @@ def glance(path: Path) -> Glance:
 
 def settled_by(path: Path) -> Settled:
     """Return what the first part of a release settles for those behind it."""
-    stored = pq.read_schema(path)
+    stored = pq.read_schema(path.absolute())
     data = unseal(KIND, (stored.metadata or {})[KEY], str(path))
     schema = Schema.from_dict(data["schema"])
     beside = value_names_of(schema, data)

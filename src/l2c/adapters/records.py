@@ -116,10 +116,12 @@ def write(
         Where it stands in a longer one: it is then stored in the types of the parts before it.
     """
     schema = released.layout.schema
-    shape, unread = frames.shape_of(frame, schema), [outcome.status == "bad_input" for outcome in released.outcomes]
+    shape, outcomes = frames.shape_of(frame, schema), list(enumerate(released.outcomes))
+    unread = {row: outcome.sentence for row, outcome in outcomes if outcome.status == "bad_input"}
     table = _stacked(frame, features)
     if part.stream is not None:
-        table, shape = as_a_part(table, shape, np.pad(unread, (0, len(released.row))), part.settled)
+        gone = np.isin(np.arange(len(table)), list(unread))
+        table, shape = as_a_part(table, shape, gone, part.settled)
     release: Release = "values" if released.share_valid is None else "intervals"
     beside = value_names(schema, release, coarse=released.coarse is not None)
     table = _with_words(table, released, beside)
@@ -139,7 +141,7 @@ def write(
         "notes": dict(notes),
         "first": part.first,
         "stream": None if part.stream is None else dict(part.stream),
-        "people": digest_of_people(released.factual),
+        "people": digest_of_people(released.factual, unread),
         "release": release,
         "rows": digest(table),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,9 @@ from l2c.core.types import Probabilities
 
 FOLLOWING = ("pool", "tries")
 """What follows from n and the like, unless it was said itself."""
+
+SHORT = 30
+"""The longest text that is repeated when a request is not the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +54,11 @@ class Begun:
             names.append("robust")
         return [name for name in names if name not in FOLLOWING] or names
 
+    def recalled(self, names: Iterable[str]) -> str:
+        """Return what was asked for by these names, in brackets, where it is short enough to be repeated."""
+        said = [f"{name} was {self.told[name]}" for name in names if 0 < len(self.told.get(name, "")) <= SHORT]
+        return f" ({', '.join(said)})" if said else ""
+
 
 def begun_with(call: Call, bundle: Bundle, chunk: int) -> Begun:
     """Return by what a call of an explainer is known again."""
@@ -64,7 +72,7 @@ def begun_with(call: Call, bundle: Bundle, chunk: int) -> Begun:
         "reasons": request.reasons,
         "desired": request.wish.desired and sorted(request.wish.desired),
         "desired_proba": request.wish.proba,
-        "bundle": digest_of(bundle),
+        "explainer": digest_of(bundle),
     }
     told.pop("limits", None)
     told |= request.wish.limits.in_one_form(call.answerer.schema.features)

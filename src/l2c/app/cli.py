@@ -266,7 +266,7 @@ def explain(
             raise InputError(
                 "--seconds is not for a stream, which may be ended at any time and goes on where it stopped"
             )
-        with _progress("explaining", quiet=as_json) as (report,):
+        with _told_what_is_kept(out), _progress("explaining", quiet=as_json) as (report,):
             streamed = service.explain_stream(bundle, model, data, out, request, chunk=chunk or CHUNK, progress=report)
         _tell_streamed(streamed, as_json=as_json)
         return
@@ -294,6 +294,23 @@ def _tell_streamed(streamed: Streamed, *, as_json: bool) -> None:
     _say(f"{streamed.folder}: {streamed.counterfactuals} counterfactuals for {streamed.rows} rows in {parts}")
     for status, count in streamed.outcomes.items():
         _say(f"  {count} rows {status}")
+    if set(streamed.outcomes) - {"found", "already"}:
+        _say("  why, stands in the column sentence of each row's first line (rank 0)")
+
+
+@contextmanager
+def _told_what_is_kept(folder: Path) -> Iterator[None]:
+    """Tell what a stream that does not come to its end leaves, and how to go on."""
+    try:
+        yield
+    except BaseException:
+        parts = service.parts_in(folder)
+        if parts:
+            kept = (
+                f"what was done is kept: {parts} part{'s' * (parts != 1)} in {folder}; the same call goes on with them"
+            )
+            err_console.print(kept, markup=False, highlight=False, soft_wrap=True)
+        raise
 
 
 @cli.command()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from l2c.adapters import datasets, frames, settings
+from l2c.adapters import datasets, frames, parts, settings
 from l2c.adapters.models.files import open_model
 from l2c.app.explainer import Explainer, load
 from l2c.app.explanations import Explanations
@@ -208,8 +208,15 @@ def explain_stream(
     bundle: Path, model: str, data: Path, out: Path, request: TypedRequest, *, chunk: int, progress: Progress | None
 ) -> Streamed:
     """Explain a file of any length from a bundle, a part at a time, and return how it went."""
+    if out.suffix == ".csv":
+        raise InputError(f"--out {str(out)!r}: a stream writes a folder of Parquet files; give the name of one")
     explainer = load(bundle, model=open_model(model))
     return explainer.explain_stream(data, out, chunk=chunk, progress=progress, **request.arguments(explainer))
+
+
+def parts_in(folder: Path) -> int:
+    """Return how many parts of a stream a folder holds."""
+    return sum(parts.number_of(path) is not None for path in folder.iterdir()) if folder.is_dir() else 0
 
 
 def recheck_file(found: Path, model: str, out: Path | None, *, threshold: float | None = None) -> Recheck:
@@ -225,7 +232,7 @@ def recheck_file(found: Path, model: str, out: Path | None, *, threshold: float 
 def _check_out(out: Path) -> None:
     """Raise if a table cannot be written there, before any work is done for it."""
     if out.suffix not in (".parquet", ".csv"):
-        raise InputError(f"--out {str(out)!r}: expected a .parquet or .csv file")
+        raise InputError(f"--out {str(out)!r}: expected a .parquet or .csv file (a folder of parts with --stream)")
     if not out.parent.is_dir():
         raise InputError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
 

@@ -6,6 +6,7 @@ with what it was begun, by which it is known whether the next run may go on; the
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -98,6 +99,8 @@ def stream(
         What decides the answer: parts that were begun with something else are not gone on with.
     """
     before, tally, number, settled = _parts_before(folder), _Tally(begun), -1, None
+    if progress and chunks.rows:
+        progress(0, chunks.rows)
     for number, chunk in enumerate(chunks.each):
         path = parts.part_path(folder, number)
         with _told_by_place_in(tally.rows):
@@ -105,7 +108,7 @@ def stream(
             if number < before:
                 tally.count_part(path, people)
             else:
-                found = call.answer(people)
+                found = call.answer(people, progress and _within(progress, tally.rows, chunks.rows))
                 found.write_part(path, Part(tally.rows, settled, begun.to_dict(), chunk.labels))
                 tally.count(found)
             settled = settled_by(path) if settled is None else settled
@@ -119,6 +122,16 @@ def stream(
             "they were made of; choose another folder"
         )
     return Streamed(folder, tally.rows, tally.counterfactuals, dict(tally.outcomes), number + 1, before)
+
+
+def _within(progress: Progress, before: int, rows: int | None) -> Progress:
+    """Return what tells how far a chunk is, in rows of the whole; it is done when its part is written."""
+
+    def report(done: int, of_chunk: int) -> None:
+        if done < of_chunk:
+            progress(before + done, max(rows or 0, before + of_chunk))
+
+    return report
 
 
 @contextmanager
@@ -149,11 +162,12 @@ class _Tally:
         """Count what an earlier run found, or raise if it was asked for something else, or for other rows."""
         known = glance(path)
         _refuse_another(path, known.stream, self.begun)
-        of_now = (self.rows, digest_of_people(people.cells), people.index)
-        if (known.first, known.people, known.labels) != of_now:
+        same = (known.first, known.people) == (self.rows, digest_of_people(people.cells, people.sentences))
+        if not same or known.labels != people.index:
+            other = "rows that are labelled otherwise" if same else "other rows"
             raise InputError(
-                f"{path} was made of other rows than those that come now; remove it and the parts behind it to have "
-                "them made anew, or choose another folder"
+                f"{path} was made of {other} than those that come now; remove it and the parts behind it to have them "
+                "made anew, or choose another folder"
             )
         self._add(known.counterfactuals, known.statuses)
 
@@ -167,14 +181,15 @@ def _refuse_another(path: Path, known: Mapping[str, Any] | None, begun: Begun) -
     """Raise if a part was begun with something else."""
     if known is None:
         raise InputError(f"{path} is a release by itself, and no part of a stream; choose another folder")
-    other = begun.differs(Begun.from_dict(known))
+    before = Begun.from_dict(known)
+    other = begun.differs(before)
     if other:
-        named = f"{', '.join(other)} {'differs' if len(other) == 1 else 'differ'}"
+        named = f"{', '.join(other)} {'differs' if len(other) == 1 else 'differ'}{before.recalled(other)}"
         # To be fitted again is to get another secret key.
         fitted = "; an explainer that is fitted again is another one, one that was saved and loaded is the same"
         raise InputError(
             f"{path.parent} was begun with another request: {named}; ask for the same to go on with it, "
-            f"or choose another folder{fitted if 'bundle' in other else ''}"
+            f"or choose another folder{fitted if 'explainer' in other else ''}"
         )
 
 
@@ -191,5 +206,7 @@ def _parts_before(folder: Path) -> int:
         raise InputError(f"{folder} cannot be made: {error.strerror}; choose another") from None
     if others:
         raise InputError(f"{folder} holds {others[0]}, which is no part of a stream; choose another folder")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{folder} cannot be written to; choose another folder")
     parts.remove_drafts(folder)
     return len(parts.parts_in(folder))

@@ -120,22 +120,35 @@ def in_pieces(frame: Any, size: int) -> Iterator[Any]:
 
 def _of_csv(path: Path, schema: Schema, size: int) -> Iterator[Chunk]:
     with telling_problems(path), pd.read_csv(path, **csv_options(path, schema), chunksize=size) as reader:
+        first = 0
         for frame in reader:
             if len(frame):
-                yield Chunk(as_declared(frame.reset_index(drop=True), schema), None)
+                yield Chunk(as_declared(frame.reset_index(drop=True), schema, first), None)
+            first += len(frame)
 
 
 def _of_parquet(path: Path, schema: Schema, size: int) -> Iterator[Chunk]:
     # Row groups may be as large as the file: without buffers ahead, what is held at once is far less than one of them.
     with telling_problems(path), pq.ParquetFile(path, pre_buffer=False, buffer_size=BLOCK) as file:
-        stored, first = StoredLabels.of(file), 0
+        stored, gaps, first = StoredLabels.of(file), _with_gaps(file.metadata), 0
         for table in _filled(file.iter_batches(size), size):
             frame = table.to_pandas()
             labels, frame = stored.of_rows(table, frame.index, first), frame.reset_index(drop=True)
-            # Of its categories a chunk of a file knows those of its own rows.
-            frame = with_fractions(library_of(frame).with_levels(frame, schema), schema, gaps_alone=True)
+            # Of its categories a chunk of a file knows those of its own rows, and of its gaps too.
+            frame = with_fractions(library_of(frame).with_levels(frame, schema), gaps.intersection(frame.columns))
             yield Chunk(frame, labels)
             first += len(frame)
+
+
+def _with_gaps(metadata: pq.FileMetaData) -> set[str]:
+    """Return the columns of a file in which a value may be missing: where it does not say that none is."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+    return {
+        column.path_in_schema
+        for column in columns
+        if column.statistics is None or not column.statistics.has_null_count or column.statistics.null_count
+    }
 
 
 def _filled(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import narwhals as nw
 import pandas as pd
 import pyarrow as pa
 
+from l2c.adapters.frames.reading import SHOWN, reads_as_number, some_levels
 from l2c.core.feature import Feature
 from l2c.core.schema import Schema
 from l2c.errors import DataError, nearest
@@ -38,6 +40,11 @@ def read_file(path: str | Path, schema: Schema | None = None) -> pd.DataFrame:
 def checked_path(path: str | Path) -> Path:
     """Return the path of a CSV or Parquet file that is there, or raise."""
     path = Path(path)
+    if path.is_dir():
+        raise DataError(
+            f"{str(path)!r} is a folder; give one file. The Parquet files of a folder can be explained as frames that "
+            "come one after the other: explain_stream(pyarrow.dataset.dataset(folder).to_batches(), …)"
+        )
     _suffix(path)
     if not path.is_file():
         raise DataError(f"there is no file {str(path)!r}{_neighbour(path)}")
@@ -51,7 +58,9 @@ def telling_problems(path: Path) -> Iterator[None]:
         yield
     except pd.errors.EmptyDataError:
         raise DataError(f"file {str(path)!r} is empty") from None
-    except (pd.errors.ParserError, UnicodeDecodeError, pa.ArrowException) as error:
+    except (pd.errors.ParserError, UnicodeDecodeError, pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # it says itself what is wrong with the disk; Arrow's own have no number
         raise DataError(f"file {str(path)!r} is not a {_suffix(path)[1:]} file that can be read: {error}") from None
 
 
@@ -81,25 +90,46 @@ def _header(path: Path) -> list[str]:
     return [str(name) for name in pd.read_csv(path, nrows=0).columns]
 
 
-def as_declared(frame: pd.DataFrame, schema: Schema | None) -> pd.DataFrame:
-    """Return rows of a file without types in those that hold all that the schema allows, whatever these rows are."""
-    features = (feature for feature in schema.features if feature.name in frame) if schema else ()
-    truths = (one.name for one in features if set(map(type, one.levels)) == {bool})
-    empty = [name for name in truths if frame.dtypes[name] == "float64" and frame[name].isna().all()]
-    return with_fractions(frame.astype(dict.fromkeys(empty, object)) if empty else frame, schema)
-
-
-def with_fractions(frame: pd.DataFrame, schema: Schema | None, *, gaps_alone: bool = False) -> pd.DataFrame:
-    """Return rows in which numbers that need not be whole are fractions, also where all of these happen to be whole.
+def as_declared(frame: pd.DataFrame, schema: Schema | None, first: int = 0) -> pd.DataFrame:
+    """Return rows of a file without types in those that hold all that the schema allows, whatever these rows are.
 
     Parameters
     ----------
-    gaps_alone
-        Whether only numbers that may be missing are meant: a file with types says itself what the others are.
+    first
+        The place of the first row in the file.
+
+    Raises
+    ------
+    DataError
+        If a cell makes texts of a column of truths or numbers: they would all be read as other than they are.
     """
-    features = (feature for feature in schema.features if feature.name in frame) if schema else ()
-    fractions = (one.name for one in features if one.missing or not (gaps_alone or _is_whole(one)))
-    whole = [name for name in fractions if str(frame.dtypes[name]).startswith(("int", "uint"))]
+    features = [feature for feature in schema.features if feature.name in frame] if schema else []
+    problems = [problem for feature in features for problem in _misfits(feature, frame[feature.name], first)]
+    if problems:
+        more = len(problems) - SHOWN
+        raise DataError([*problems[:SHOWN], *([f"and {more} more"] if more > 0 else [])])
+    truths = (one.name for one in features if set(map(type, one.levels)) == {bool})
+    empty = [name for name in truths if frame.dtypes[name] == "float64" and frame[name].isna().all()]
+    whole = (one.name for one in features if one.missing or not _is_whole(one))
+    return with_fractions(frame.astype(dict.fromkeys(empty, object)) if empty else frame, whole)
+
+
+def _misfits(feature: Feature, column: pd.Series[Any], first: int) -> Iterator[str]:
+    """Yield the texts in a column whose levels are truths or numbers."""
+    if not feature.levels or any(isinstance(level, str) for level in feature.levels):
+        return
+    if not pd.api.types.is_object_dtype(column) and not pd.api.types.is_string_dtype(column):
+        return
+    known = {str(level).lower() for level in feature.levels} | {"true", "false"}
+    for row, value in enumerate(column):
+        if isinstance(value, str) and value.lower() not in known and not reads_as_number(value):
+            suggestion = nearest(value, feature.levels) or some_levels(feature)
+            yield f"column {feature.name!r}, row {first + row}: {value!r} is not a known level{suggestion}"
+
+
+def with_fractions(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """Return rows in which some columns hold fractions, also where all of these rows happen to be whole."""
+    whole = [name for name in names if str(frame.dtypes[name]).startswith(("int", "uint"))]
     return frame.astype(dict.fromkeys(whole, float)) if whole else frame
 
 
@@ -133,12 +163,17 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     if not path.parent.is_dir():
         raise DataError(f"there is no folder {str(path.parent)!r} to write {path.name!r} to")
-    draft = path.with_name(f".{secrets.token_hex(8)}-{path.name}")
+    # Arrow takes a relative path with a colon for an address.
+    draft = path.absolute().with_name(f".{secrets.token_hex(8)}-{path.name}")
     try:
         yield draft
         draft.replace(path)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else error
+        raise DataError(f"{str(path)!r} cannot be written: {reason}") from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 def _suffix(path: Path) -> str:
@@ -149,5 +184,5 @@ def _suffix(path: Path) -> str:
 
 
 def _neighbour(path: Path) -> str:
-    found = sorted(other.name for other in path.parent.glob("*")) if path.parent.is_dir() else []
+    found = sorted(other.name for other in path.parent.glob("*") if other != path) if path.parent.is_dir() else []
     return nearest(path.name, found)

@@ -194,15 +194,16 @@ def _type_problems(feature: Feature, array: pa.Array) -> Iterator[RowProblem]:
     if feature.numeric and family(array) in ("text", "boolean"):
         values = list(enumerate(array.to_pylist()))
         known = [(row, value) for row, value in values if not is_missing(value)]
-        wrong = [(row, value) for row, value in known if not _parses(value)]
+        wrong = [(row, value) for row, value in known if not reads_as_number(value)]
         for row, value in (wrong or known)[:1]:
             phrase = "is not a number" if wrong else "is a text, not a number"
             yield _problem(feature, row, f"{value!r} {phrase}; {_declared(feature, 'numeric')}")
 
 
-def _parses(value: str | bool) -> bool:
+def reads_as_number(value: str | bool) -> bool:
+    """Return whether a text says a number; Python also takes `1_000` for one, which no table does."""
     try:
-        return isinstance(value, str) and not np.isnan(float(value))
+        return isinstance(value, str) and "_" not in value and not np.isnan(float(value))
     except ValueError:
         return False
 
@@ -257,11 +258,12 @@ def _level_problems(feature: Feature, array: pa.Array, codes: Numbers) -> Iterat
     for row, value in zip(rows, array.take(pa.array(rows)).to_pylist(), strict=True):
         if value not in phrases:
             suggestion = nearest(value, feature.levels) if len(phrases) < SUGGESTIONS else ""
-            phrases[value] = f"{value!r} is not a known level{suggestion or _some_levels(feature)}"
+            phrases[value] = f"{value!r} is not a known level{suggestion or some_levels(feature)}"
         yield _problem(feature, row, phrases[value])
 
 
-def _some_levels(feature: Feature) -> str:
+def some_levels(feature: Feature) -> str:
+    """Return the words for what would have been known."""
     more = ", …" if len(feature.levels) > 5 else ""
     return f"; known are {', '.join(map(repr, feature.levels[:5]))}{more}"
 
