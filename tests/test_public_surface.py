@@ -18,9 +18,10 @@ PACKAGE = Path(l2c.__file__).parent
 DESIGNED = {
     "Schema": {"infer", "edit", "to_dict", "from_dict", "names", "features", "rules", "limits", "target", "sentences"},
     "L2C": {"fit", "paper"},
-    "Explainer": {"explain", "explain_stream", "save", "schema", "layout", "classes", "training"},
+    "Explainer": {"explain", "explain_stream", "curve", "save", "schema", "layout", "classes", "training"},
     "Explanations": {
         "anonymise",
+        "audit",
         "to_frame",
         "representatives",
         "outcomes",
@@ -80,7 +81,9 @@ ARGUMENTS = {
         "reasons", "release", "no_copies", "progress",
     ],
     "Explainer.explain_stream": ["self", "source", "out", "n", "chunk", "progress", "asked"],
+    "Explainer.curve": ["self", "frame", "reference", "n", "places", "seed", "pool"],
     "Explanations.scores": ["self", "reference", "held_out"],
+    "Explanations.audit": ["self", "population", "population_prediction", "training", "at_risk"],
     "Explanations.write": ["self", "path"],
     "Explainer.save": ["self", "folder"],
     "load": ["folder", "model"],

@@ -1,4 +1,4 @@
-"""One protocol for every method: learn a problem, then propose unjudged candidates in batches.
+"""One protocol for every method: whatever it has learned, it proposes unjudged candidates in batches.
 
 Judging, selection, privacy and metrics come after `propose` and are the same for all, so that comparisons are
 fair by construction.
@@ -13,23 +13,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from jaxtyping import Float64, Int64, UInt32
 
-from l2c.core.blackbox import BlackBox, decide
+from l2c.core.blackbox import decide
 from l2c.core.goal import Goal
 from l2c.core.layout import Decode, Layout
 from l2c.core.limits import Limits
 from l2c.core.room import Room, room_for
-from l2c.core.streams import Streams
 from l2c.core.types import Cells, Keys, Levels, Mask, Probabilities
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Problem:
-    """What a method may learn from: the rows, split into fit and dev, and the model."""
-
-    layout: Layout
-    fit: Cells
-    dev: Cells
-    blackbox: BlackBox
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,22 +173,4 @@ class Proposer(Protocol):
         self, law: Float64[np.ndarray, "rows width"], rows: np.ndarray, first: np.ndarray, count: int
     ) -> Levels:
         """Return draws as `propose` does, but each feature from a law that is given for each row."""
-        ...
-
-
-class FittedMethod(Protocol):
-    """A method that has learned a problem."""
-
-    def proposer(self, question: Question, streams: Streams) -> Proposer:
-        """Return the source of candidates for a batch of rows."""
-        ...
-
-
-class Method(Protocol):
-    """A method before it has seen data."""
-
-    def fit(self, problem: Problem, seed: int) -> FittedMethod: ...
-
-    def unsupported(self, problem: Problem) -> str | None:
-        """Return why this method cannot learn this problem, or None."""
         ...

@@ -16,5 +16,7 @@
     dial         how much the law weighs
     propose      networks and law → candidates, in batches
 
-Only `learn` and `propose` know this order.
+What goes past the paper stands beside them: what is foreseen of a model (`foresight`, `learn_foresight`) and the laws
+that are tilted by it (`tilt`); how models without a gradient are asked and learned from (`ask`, `distil`, `score`); how
+like people candidates are (`likeness`, `likely`). Only `learn`, `learn_foresight` and `propose` know the order.
 """

@@ -1,4 +1,4 @@
-"""Training G and S by gradient descent through the model (section 3.3); the only stage that needs torch."""
+"""Training G and S by gradient descent through the model (section 3.3)."""
 
 from __future__ import annotations
 
