@@ -443,11 +443,7 @@ INFER = {"--data": "german_train.csv", "--out": "new.toml"}
             {"-n": "0", "--tries": "0"},
             "2 problems:\n  - n must be at least 1, not 0\n  - tries must be at least 1, not 0",
         ),
-        (
-            "explain",
-            {"--out": "new.xlsx"},
-            "--out 'new.xlsx': expected a .parquet or .csv file (a folder of parts with --stream)",
-        ),
+        ("explain", {"--out": "new.xlsx"}, "--out 'new.xlsx': expected a .parquet or .csv file"),
         ("explain", {"--out": "no/new.csv"}, "--out 'no/new.csv': there is no folder 'no'"),
         (
             "explain",

@@ -170,7 +170,7 @@ def test_typed_limits_are_kept_and_rows_that_fall_short_are_told_with_their_reas
     ("out", "sentence"),
     [
         ("found.txt", "--out 'found.txt': expected a .parquet or .csv file"),
-        ("found", "--out 'found': expected a .parquet or .csv file"),
+        ("found", "--out 'found': expected a .parquet or .csv file; a folder is what `l2c explain --stream` writes"),
         ("nowhere/found.csv", "--out 'nowhere/found.csv': there is no folder 'nowhere'"),
     ],
 )

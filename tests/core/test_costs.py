@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from core.rooms import random_case
-from l2c.core.costs import has_prices, move_costs, price, total_costs
+from l2c.core.costs import move_costs, price, total_costs
 from l2c.core.feature import Feature
 from l2c.core.layout import Layout, categorical_axis
 from l2c.core.schema import Schema
@@ -132,4 +132,4 @@ def test_some_change_costs_more_than_another_if_a_feature_that_may_move_says_so(
     plain = Feature(name="a", kind="numeric")
     other = Feature(**{"name": "b", "kind": "ordinal", "levels": (1, 2)} | changes)
     layout = Layout(Schema((plain, other)), (numeric_axis((1.0,), low=None, high=None), categorical_axis(other)))
-    assert has_prices(layout) is dearer
+    assert layout.priced is dearer

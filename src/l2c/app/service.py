@@ -229,10 +229,13 @@ def recheck_file(found: Path, model: str, out: Path | None, *, threshold: float 
     return checked
 
 
+FOLDER = "; a folder is what `l2c explain --stream` writes"
+
+
 def _check_out(out: Path) -> None:
     """Raise if a table cannot be written there, before any work is done for it."""
     if out.suffix not in (".parquet", ".csv"):
-        raise InputError(f"--out {str(out)!r}: expected a .parquet or .csv file (a folder of parts with --stream)")
+        raise InputError(f"--out {str(out)!r}: expected a .parquet or .csv file{'' if out.suffix else FOLDER}")
     if not out.parent.is_dir():
         raise InputError(f"--out {str(out)!r}: there is no folder {str(out.parent)!r}")
 

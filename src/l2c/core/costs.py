@@ -11,11 +11,6 @@ from l2c.core.layout import Layout
 from l2c.core.types import Cells, Levels
 
 
-def has_prices(layout: Layout) -> bool:
-    """Return whether some change costs more than another; otherwise a cost is the number of changes."""
-    return layout.priced
-
-
 def price(
     feature: Feature, was: Float64[np.ndarray, ...], now: Float64[np.ndarray, ...], changed: np.ndarray
 ) -> Float64[np.ndarray, ...]:
@@ -33,7 +28,7 @@ def price(
 
 def total_costs(layout: Layout, was: Cells, now: Cells, own: Levels, levels: Levels) -> Float64[np.ndarray, ...]:
     """Return what each change costs in all; axes before the features broadcast."""
-    if not has_prices(layout):
+    if not layout.priced:
         return (levels != own).sum(axis=-1).astype(np.float64)
     total = np.zeros(levels.shape[:-1])
     for i, feature in enumerate(layout.schema.features):
@@ -45,7 +40,7 @@ def costs_of(
     layout: Layout, cells: Cells, own: Levels, row: Int64[np.ndarray, " n"], now: Cells, levels: Levels
 ) -> Float64[np.ndarray, " n"]:
     """Return what each counterfactual costs, given the cells and levels of all rows and the row of each."""
-    if not has_prices(layout):
+    if not layout.priced:
         return changes_of(own, row, levels)
     return total_costs(layout, cells[row], now, own[row], levels)
 

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float64, Int64
 
 from l2c.core.compiled import Compiled, compiles
 from l2c.core.conditions import Condition
-from l2c.core.costs import has_prices, move_costs
+from l2c.core.costs import move_costs
 from l2c.core.feature import FALLS, RISES, STAYS
 from l2c.core.flat import at_levels, counted, differing, put_at_levels, spread
 from l2c.core.layout import Axis, Decode, Layout
@@ -460,7 +460,7 @@ def _prices(
     plot: _Plot, values: Float64[np.ndarray, "rows width"], spend: Float64[np.ndarray, " rows"]
 ) -> Float64[np.ndarray, "rows width"] | None:
     """Return what each level costs, None where that is the number of changes; close what is too dear by itself."""
-    if not has_prices(plot.layout) and np.isinf(spend).all():
+    if not plot.layout.priced and np.isinf(spend).all():
         return None
     prices = move_costs(plot.layout, plot.cells, plot.levels, values)
     plot.open[prices > spend[:, None]] = False

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from l2c.core.costs import has_prices
 from l2c.core.layout import Layout
 from l2c.core.method import Question
 from l2c.core.rules import Bond, bonds
@@ -199,7 +198,7 @@ class _Relaxed:
         """Return the relaxed coins; where costs scale π, the logit is that of the scaled probability."""
         if self.pull.recipe.selector == "absent":
             return laws.selection
-        scaled = torch.logit(laws.selection, eps=1e-6) if has_prices(self.pull.layout) else laws.logit
+        scaled = torch.logit(laws.selection, eps=1e-6) if self.pull.layout.priced else laws.logit
         return bin_concrete(scaled, noise, self.pull.recipe.temperature)
 
 
@@ -262,6 +261,7 @@ def descend(
         dev_losses = [dev_loss()]
         best = networks.export()
         parameters = [parameter.requires_grad_() for parameter in (*networks.generator, *networks.selector)]
+        # Over some thousand steps torch's own makes up for how long it takes to begin (`adam`).
         optimiser = torch.optim.Adam(parameters, lr=recipe.learning_rate, fused=True)
         for done in range(1, rounds + 1):
             for chosen in torch.split(torch.randperm(len(fit), generator=source)[:each], recipe.batch_size):

@@ -182,7 +182,7 @@ class _Building:
 
     def _decide(self, deciding: Mask, most: int, queue: np.ndarray, waiting: np.ndarray) -> None:
         """Queue for some rows what adds most: a core, or one more of a class that is in."""
-        room = most - 0 * self.rows
+        room = np.full(len(self.rows), most)
         gain, of = self.gain, self.grouped.of
         followers = self.free & self._in_active()
         left = followers.sum(axis=1)

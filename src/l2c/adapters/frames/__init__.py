@@ -14,7 +14,6 @@ from l2c.adapters.frames.reading import Reading, RowProblem, read, strict
 from l2c.adapters.frames.rebuilding import (
     decorate,
     decorated,
-    height,
     holds_what_is_built,
     index_of,
     rebuild,
@@ -36,7 +35,6 @@ __all__ = [
     "decorate",
     "decorated",
     "features_of",
-    "height",
     "holds_what_is_built",
     "index_of",
     "kind_of",

@@ -78,14 +78,6 @@ class Reading:
     problems: tuple[RowProblem, ...]
     bad_rows: Mask
 
-    @property
-    def sentences(self) -> dict[int, list[str]]:
-        """What is wrong with each bad row, by its position."""
-        found: dict[int, list[str]] = {}
-        for problem in self.problems:
-            found.setdefault(problem.row, []).append(problem.sentence)
-        return found
-
 
 def read(frame: Any, schema: Schema, first: int = 0) -> Reading:
     """Return a frame as cells, whatever the order of its columns; the target is left out.

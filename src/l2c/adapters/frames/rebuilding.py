@@ -93,11 +93,6 @@ def _gathered(
     return dict(zip(parts, kind.gather_all(list(parts.values())), strict=True))
 
 
-def height(frame: Any) -> int:
-    """Return the number of rows of a frame."""
-    return len(frame)
-
-
 def holds_what_is_built(given: Given, own: FrameShape, shape: FrameShape, cells: Cells) -> bool:
     """Return whether the values of a frame are the very ones that another's shape builds from its cells.
 

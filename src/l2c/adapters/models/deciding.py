@@ -11,6 +11,7 @@ from jaxtyping import Int64
 
 from l2c.adapters.frames import FrameShape
 from l2c.adapters.models import FrameModel, HttpModel, OnnxModel, as_blackbox
+from l2c.adapters.models.labels import listed
 from l2c.adapters.models.range_model import RangeModel
 from l2c.adapters.models.regressors import regressor
 from l2c.adapters.models.threshold import with_threshold
@@ -76,7 +77,7 @@ def another_version(
     version = decided(model, shape, examples, wanted=wanted)
     if set(version.classes) != set(classes) or len(version.classes) != len(classes):
         raise OtherModelError(
-            f"{where} are about the classes {_listed(classes)}, and this model has {_listed(version.classes)}; "
+            f"{where} are about the classes {listed(classes)}, and this model has {listed(version.classes)}; "
             "a version of a model has the same"
         )
     order = np.array([version.classes.index(label) for label in classes])
@@ -141,7 +142,3 @@ def _no_regressor(model: object) -> str:
 
 def _name(model: Any) -> str:
     return f"the function {model.__name__!r}" if hasattr(model, "__name__") else type(model).__name__
-
-
-def _listed(labels: tuple[Label, ...]) -> str:
-    return ", ".join(map(repr, labels))

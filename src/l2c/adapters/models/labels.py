@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -64,3 +65,8 @@ def _alike(values: np.ndarray) -> bool:
 
 def _plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
+
+
+def listed(labels: Iterable[Label]) -> str:
+    """Return labels one after the other, to be read."""
+    return ", ".join(map(repr, labels))

@@ -16,7 +16,7 @@ from l2c.adapters.frames.stored import whole
 from l2c.adapters.frames.storing import to_arrow
 from l2c.adapters.models.columns import all_columns, column_named
 from l2c.adapters.models.frame_model import FrameModel, asked, two_columns
-from l2c.adapters.models.labels import one_hot
+from l2c.adapters.models.labels import listed, one_hot
 from l2c.core.blackbox import plain_labels
 from l2c.core.types import Cells, Label, Probabilities
 from l2c.errors import InputError, MissingExtraError, ModelError, nearest
@@ -79,7 +79,7 @@ class _Answer:
         """Return the model's classes: those that the user or the model names, or 0, 1, …."""
         if self.names is not None:
             if named is not None and set(named) != set(self.names):
-                raise InputError(f"the ONNX model's classes are {_listed(self.names)}, not {_listed(named)}")
+                raise InputError(f"the ONNX model's classes are {listed(self.names)}, not {listed(named)}")
             return named or self.names
         if named is not None:
             return named
@@ -216,7 +216,3 @@ def _session(source: str | Path | bytes, threads: int) -> Any:
     except Exception as error:
         told = str(error).partition("\n")[0]
         raise InputError(f"{named} cannot be read as an ONNX model: {told}") from error
-
-
-def _listed(labels: tuple[Label, ...]) -> str:
-    return ", ".join(map(repr, labels))
