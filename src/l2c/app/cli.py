@@ -301,11 +301,12 @@ def _tell_streamed(streamed: Streamed, *, as_json: bool) -> None:
 @contextmanager
 def _told_what_is_kept(folder: Path) -> Iterator[None]:
     """Tell what a stream that does not come to its end leaves, and how to go on."""
+    before = service.parts_in(folder)
     try:
         yield
     except BaseException:
         parts = service.parts_in(folder)
-        if parts:
+        if parts > before:
             kept = (
                 f"what was done is kept: {parts} part{'s' * (parts != 1)} in {folder}; the same call goes on with them"
             )
