@@ -272,6 +272,15 @@ def test_a_numeric_feature_needs_a_column_of_numbers(make: Any, ages: list[Any],
     assert problems_of(read, make({"age": ages}), Schema((AGE,))) == expected
 
 
+@pytest.mark.parametrize("rows", [3, 40])
+def test_bytes_that_are_no_text_are_told(rows: int) -> None:
+    content = pa.array([b"clerk", b"nur\xffse", b"cook"] + [b"clerk"] * (rows - 3), pa.binary())
+    broken = pa.table({"job": pa.Array.from_buffers(pa.string(), rows, content.buffers())})
+    for frame in (broken, broken.to_pandas(types_mapper=pd.ArrowDtype)):
+        (problem,) = problems_of(read, frame, Schema((JOB,)))
+        assert problem.startswith("a column of texts holds bytes that are no text in UTF-8; read the data in the enc")
+
+
 def test_a_column_that_is_all_missing_reads_as_missing(make: Any) -> None:
     frame = make({"age": [None, None], "pay": [None, None], "job": [None, None], "sick": [None, None]})
     assert np.isnan(strict(read(frame, PEOPLE))).all()

@@ -19,7 +19,7 @@ from l2c.adapters.frames.columns import (
     numbers,
     size_problems,
 )
-from l2c.adapters.frames.opened import opened
+from l2c.adapters.frames.opened import Opened, opened
 from l2c.adapters.frames.stored import FrameKind, Numbers
 from l2c.core.compiled import Compiled, compiles
 from l2c.core.feature import Feature
@@ -103,7 +103,16 @@ def read(frame: Any, schema: Schema, first: int = 0) -> Reading:
     >>> reading.problems[0].sentence
     "column 'job', row 1: 'nurs' is not a known level; did you mean 'nurse'?"
     """
-    sheet = opened(frame)
+    try:
+        return _read(opened(frame), schema, first)
+    except UnicodeDecodeError:
+        raise DataError(
+            "a column of texts holds bytes that are no text in UTF-8; read the data in the encoding that it was "
+            "written in"
+        ) from None
+
+
+def _read(sheet: Opened, schema: Schema, first: int) -> Reading:
     kind, rows = sheet.kind, len(sheet.frame)
     problems = []
     if not _is_declared(sheet.names, schema):
