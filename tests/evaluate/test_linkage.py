@@ -142,16 +142,6 @@ def test_means_over_samples_and_over_people_are_those_of_loops(table: tuple[list
     assert linkage.mean_over_people(found, values) == pytest.approx(mean(worst) if worst else None)
 
 
-@given(tables)
-def test_different_values_in_a_class_are_those_of_a_set(table: tuple[list[int], ...]) -> None:
-    keys, _, levels = table
-    found = linkage.classes(*arrays(keys))
-    counted = linkage.distinct(found.of, *arrays(levels), len(found.sizes))
-    assert counted.tolist() == [
-        len({levels[i] for i in range(len(keys)) if found.of[i] == one}) for one in range(len(found.sizes))
-    ]
-
-
 # The distance of t-closeness
 
 

@@ -8,7 +8,6 @@ from statistics import mean
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from evaluate.releases import layout_of, nan, release_of, releases
 from l2c.core.explanation import ANSWERED, Released
@@ -298,21 +297,3 @@ def test_minimum_sparsity_of_student_is_four_features_of_fourteen() -> None:
     fixed = [Feature(name=f"f{i}", kind="binary", levels=(0, 1), moves="never") for i in range(4)]
     free = [Feature(name=f"g{i}", kind="binary", levels=(0, 1)) for i in range(10)]
     assert quality.minimum_sparsity(layout_of(*fixed, *free).schema) == pytest.approx(0.2857, abs=5e-5)
-
-
-@given(st.lists(st.lists(st.sampled_from([0.0, -0.0, 1.5, nan]), min_size=40, max_size=40), max_size=8))
-def test_equal_rows_and_no_others_share_an_identity(rows: list[list[float]]) -> None:
-    table = np.array(rows).reshape(-1, 40)
-    identity = quality.identities(table.T)
-    for a, b in combinations(range(len(rows)), 2):
-        equal = all(same(x, y) for x, y in zip(table[a], table[b], strict=True))
-        assert (identity[a] == identity[b]) == equal
-
-
-def test_identities_hold_when_the_number_of_possible_rows_exceeds_an_integer() -> None:
-    table = np.random.default_rng(0).permuted(np.tile(np.arange(300.0), (12, 1)), axis=1).T
-    assert 300**12 > 2**64
-    twice = np.concatenate([table, table])
-    assert len(np.unique(quality.identities(twice.T))) == 300
-    by_row = sorted(range(300), key=lambda i: table[i].tolist())
-    assert np.argsort(quality.identities(table.T)).tolist() == by_row

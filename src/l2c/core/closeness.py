@@ -8,6 +8,9 @@ from jaxtyping import Float64, Int64
 PerSample = Int64[np.ndarray, " samples"]
 Distributions = Float64[np.ndarray, "classes levels"]
 
+TIE = 1e-9
+"""A distance that exceeds what is allowed by no more equals it, but for rounding."""
+
 _BLOCK = 65_536
 """How many classes have their distributions in memory at a time."""
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Shaped
 
-from l2c.core.identities import identities
+from l2c.core.identities import equal_among
 from l2c.core.types import Mask
 from l2c.evaluate.linkage import (
     Classes,
@@ -141,12 +141,7 @@ def matching_rows(rows: Table, population: Table) -> PerSample:
     >>> matching_rows(np.array([[1.0, np.nan], [2.0, 0.0]]), np.array([[1.0, np.nan], [1.0, np.nan], [1.0, 0.0]]))
     array([2, 0])
     """
-    keys = identities([*np.concatenate([rows, population]).T])
-    own, counts = np.unique(keys[len(rows) :], return_counts=True)
-    if not len(own):
-        return np.zeros(len(rows), dtype=np.int64)
-    place = np.minimum(np.searchsorted(own, keys[: len(rows)]), len(own) - 1)
-    return np.where(own[place] == keys[: len(rows)], counts[place], 0)
+    return equal_among([*rows.T], [*population.T])
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Int64
 
-from l2c.core.identities import identities
+from l2c.core.identities import distinct, identities
 from l2c.core.layout import Layout, places
 from l2c.core.types import Cells, Levels
 from l2c.errors import InputError
@@ -301,7 +301,7 @@ def _diversity(samples: Samples, found: Classes, feature: int) -> Diversity:
 
 
 def _different_values(samples: Samples, found: Classes, feature: int) -> PerClass:
-    return linkage.distinct(found.of, samples.levels[:, feature].astype(np.int64), len(found.sizes))
+    return distinct(found.of, samples.levels[:, feature].astype(np.int64), len(found.sizes))
 
 
 def _copies(samples: Samples, found: Classes, training: Cells) -> Copies:

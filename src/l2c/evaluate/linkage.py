@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float64, Int64, Shaped
 
 from l2c.core.closeness import class_distances
-from l2c.core.identities import identities
+from l2c.core.identities import distinct, identities
 from l2c.core.types import Mask
 
 PerSample = Int64[np.ndarray, " samples"]
@@ -97,20 +97,6 @@ def _classes(keys: Shaped[np.ndarray, " samples"], table: PerSample, person: Per
     )
     people = None if person is None else distinct(of, person, len(sizes))
     return Classes(of, first, sizes, table[first], person, people)
-
-
-def distinct(of: PerSample, values: PerSample, count: int) -> PerClass:
-    """The number of different values in each of `count` classes, for values from 0 on.
-
-    Examples
-    --------
-    >>> distinct(np.array([0, 0, 0, 1]), np.array([5, 5, 2, 5]), count=2)
-    array([2, 1])
-    """
-    bound = int(values.max(initial=0)) + 1
-    pairs = np.sort(of * bound + values)  # np.unique would hash them, ten times slower
-    new = np.diff(pairs, prepend=-1) > 0
-    return np.bincount(pairs[new] // bound, minlength=count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from l2c.core.closeness import TIE
 from l2c.errors import InputError, nearest
 from l2c.evaluate.attacks import Copies
 from l2c.evaluate.audit import Audit, By, Scope
 
 Where = Literal["set", "release"]
 Count = Literal["samples", "people"]
-
-
-_TIE = 1e-9
-"""A distance that exceeds what is allowed by no more equals it, but for rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +172,7 @@ def _sensitive_violations(scope: Scope, required: Requirement, here: str) -> Ite
         if required.l is not None and figures.l is not None and figures.l < required.l:
             values = "1 value" if figures.l == 1 else f"{figures.l} values"
             yield f"l={required.l}: a class {here} has {values} of {name!r}"
-        if required.t is not None and figures.t is not None and figures.t > required.t + _TIE:
+        if required.t is not None and figures.t is not None and figures.t > required.t + TIE:
             yield f"t={required.t:g}: a class {here} is {figures.t:.3g} away in {name!r}"
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
-from l2c.core.identities import identities
+from l2c.core.closeness import TIE
+from l2c.core.identities import distinct, identities
 from l2c.core.types import Mask
 from l2c.release.assemble import Grouped, assemble
 from l2c.release.kept import Kept, Pooled, joined
-from l2c.release.policy import TIE, Classes, Policy, distinct, kept
+from l2c.release.policy import Classes, Policy, kept
 from l2c.release.ranking import ranks
 from l2c.release.search import Search
 from l2c.release.select import AS_FOUND, Selection, choose, reading_order

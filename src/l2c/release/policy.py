@@ -13,18 +13,15 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float64, Int16, Int64
 
-from l2c.core.closeness import class_distances
+from l2c.core.closeness import TIE, class_distances
 from l2c.core.coarse import Merged, ladder
-from l2c.core.identities import identities
+from l2c.core.identities import distinct, equal_among, identities
 from l2c.core.layout import Layout, places
 from l2c.core.types import Levels, Mask
 
 Scope = Literal["set", "release"]
 Count = Literal["samples", "people"]
 PerRow = Int64[np.ndarray, " n"]
-
-TIE = 1e-9
-"""A distance that exceeds what is allowed by no more equals it, but for rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,12 +40,10 @@ class Crowd:
 
     def matches(self, levels: Levels, label: PerRow) -> PerRow:
         """Return how many rows of the population match each of some rows, by quasi-identifying levels."""
-        columns = [np.concatenate([own, theirs]) for own, theirs in zip(levels.T, self.levels.T, strict=True)]
+        own, theirs = [*levels.T], [*self.levels.T]
         if self.label is not None:
-            columns.append(np.concatenate([label, self.label]))
-        keys = identities(columns)
-        own, theirs = keys[: len(levels)], np.sort(keys[len(levels) :])
-        return np.searchsorted(theirs, own, side="right") - np.searchsorted(theirs, own, side="left")
+            own, theirs = [*own, label], [*theirs, self.label]
+        return equal_among(own, theirs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,17 +205,6 @@ class Classes:
             one = class_distances(self.of, of_class, levels, known=axis.known, size=axis.size, ordered=ordered)
             apart = np.maximum(apart, one)
         return apart
-
-
-def distinct(of: PerRow, values: PerRow, count: int) -> Int64[np.ndarray, " classes"]:
-    """Return the number of different values, from 0 on, in each of `count` classes.
-
-    >>> distinct(np.array([0, 0, 1, 0]), np.array([5, 5, 5, 2]), count=2)
-    array([2, 1])
-    """
-    bound = int(values.max(initial=0)) + 1
-    pairs = np.unique(of * bound + values)
-    return np.bincount(pairs // bound, minlength=count)
 
 
 def kept(policy: Policy, row: PerRow, levels: Levels, label: PerRow, among: Mask | None = None) -> Mask:
