@@ -10,6 +10,7 @@ from measuring import Asked, Elsewhere, taken, taken_in_turn
 from models import Case, case
 from printing import Columns
 
+from l2c.app.asked import Asked as Said
 from l2c.app.people import People
 from l2c.app.requests import Request, checked_request
 from l2c.core.explanation import Released
@@ -54,11 +55,8 @@ def by_an_even_law(known: Case) -> Case:
 
 def request_for(known: Case, rows: int, **asked: Any) -> Request:
     explainer = known.explainer
-    given = {"n": N, "seed": 0, "tries": None, "seconds": None, "plausibility": None, "select": None, "pool": None}
-    return checked_request(
-        explainer.bundle.counterer.recipe, explainer.classes, explainer.schema, rows=rows, wish={}, by_row=None,
-        reasons=False, **{**given, **asked},
-    )  # fmt: skip
+    given = Said(**{"n": N, "seed": 0, "reasons": False, **asked})
+    return checked_request(given, explainer.bundle.counterer.recipe, explainer.classes, explainer.schema, rows=rows)
 
 
 def figures(known: Case, select: str, dial: float, asked: Asked) -> dict[str, Any]:

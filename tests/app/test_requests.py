@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from l2c.app.asked import Asked
 from l2c.app.requests import Request, Wish, checked_request
 from l2c.core.feature import Feature
 from l2c.core.limits import NO_LIMITS, Limits
@@ -25,18 +27,11 @@ SCHEMA = Schema(
     )
 )
 ROWS = 3
-WISHES = (
-    "desired", "desired_proba", "lock", "permit", "forbid", "where", "max_changes", "min_sparsity", "max_cost"
-)  # fmt: skip
 
 
-def request(recipe: Recipe = Recipe(), classes: tuple[object, ...] = CLASSES, **given: object) -> Request:  # noqa: B008
-    asked: dict[str, object] = {
-        "n": 10, "seed": 0, "tries": None, "seconds": None, "plausibility": None, "select": None, "pool": None,
-        "reasons": True, "by_row": given.pop("limits", None), "rows": ROWS, "schema": SCHEMA,
-    }  # fmt: skip
-    asked["wish"] = {name: given.pop(name, None) for name in WISHES}
-    return checked_request(recipe, classes, **(asked | given))
+def request(recipe: Recipe = Recipe(), classes: tuple[object, ...] = CLASSES, **given: Any) -> Request:  # noqa: B008
+    schema = given.pop("schema", SCHEMA)
+    return checked_request(Asked(**({"n": 10, "seed": 0} | given)), recipe, classes, schema, rows=ROWS)
 
 
 def problems(recipe: Recipe = Recipe(), classes: tuple[object, ...] = CLASSES, **given: object) -> tuple[str, ...]:  # noqa: B008

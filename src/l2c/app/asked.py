@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from l2c.app.gate import Gate
 from l2c.app.privacy import Privacy
-from l2c.app.requests import plainly
 from l2c.core.explanation import Release
 from l2c.core.limits import Limits
 from l2c.core.types import Label
@@ -66,3 +67,16 @@ class Asked:
 
 
 NAMES = tuple(field.name for field in fields(Asked))
+
+
+def plainly(given: Any) -> Any:
+    """Return what a caller gave without numpy's numbers, and with what can be walked along only once in a list."""
+    if isinstance(given, np.generic | np.ndarray):
+        return given.tolist()
+    if isinstance(given, Mapping):
+        return {name: plainly(value) for name, value in given.items()}
+    if isinstance(given, tuple):
+        return tuple(plainly(value) for value in given)
+    if isinstance(given, Iterator | list):
+        return [plainly(value) for value in given]
+    return given

@@ -14,7 +14,7 @@ from l2c.adapters.models.deciding import described
 from l2c.adapters.models.mark import ModelMark
 from l2c.adapters.models.twins import twin_of
 from l2c.adapters.models.watch import within
-from l2c.app.aims import Robust, aimed_at, number_problems
+from l2c.app.aims import aimed_at, number_problems
 from l2c.app.answering import Answerer
 from l2c.app.asked import Asked
 from l2c.app.begun import begun_with
@@ -176,10 +176,8 @@ class Explainer:
         aimed, desired = aimed_at(self.blackbox, asked.desired)
         wish = asked.wish | {"desired": desired}
         request = checked_request(
-            self.bundle.counterer.recipe, self.classes, self.schema, rows=rows, n=asked.n, seed=asked.seed,
-            tries=asked.tries, seconds=asked.seconds, plausibility=asked.plausibility, select=asked.select,
-            pool=asked.pool, wish=wish, by_row=asked.limits, reasons=asked.reasons, robust=Robust.of(asked.robust),
-            gate=gate, privacy=privacy, refused=self._refused(privacy, asked.seed, asked.seconds),
+            asked, self.bundle.counterer.recipe, self.classes, self.schema, rows=rows, wish=wish,
+            refused=self._refused(privacy, asked.seed, asked.seconds),
         )  # fmt: skip
         by_row = [row for row in asked.limits or () if isinstance(row, Mapping)]
         answerer = self._answerer(aimed, request, [wish, *by_row])

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from l2c.app.aims import NOT_ROBUST, Robust
+from l2c.app.asked import Asked, plainly
 from l2c.app.gate import Gate
 from l2c.app.privacy import OPEN, Privacy
 from l2c.core.blackbox import decide
@@ -161,51 +162,52 @@ def _row(wish: Wish, proba: Probabilities) -> np.ndarray:
 
 
 def checked_request(
+    asked: Asked,
     recipe: Recipe,
     classes: tuple[Label, ...],
     schema: Schema,
     *,
     rows: int,
-    n: int,
-    seed: int | None,
-    tries: int | None,
-    seconds: float | None,
-    plausibility: float | None,
-    select: Strategy | None,
-    pool: int | None,
-    wish: Mapping[str, Any],
-    by_row: Sequence[Mapping[str, Any] | Limits | None] | None,
-    reasons: bool,
-    robust: Robust = NOT_ROBUST,
-    privacy: Privacy = OPEN,
+    wish: Mapping[str, Any] | None = None,
     refused: Iterable[str] = (),
-    gate: Gate | None = None,
 ) -> Request:
-    """Return the request, or raise with every problem in it and with what was refused before."""
-    counts: list[tuple[str, object, int]] = [("n", n, 1)]
-    others = (("seed", seed, 0), ("tries", tries, 1), ("pool", pool, 1))
+    """Return the request, or raise with every problem in it and with what was refused before.
+
+    Parameters
+    ----------
+    rows
+        How many rows it is about.
+    wish
+        What all rows should reach and keep to, if that is not just what was asked.
+    """
+    gate, privacy, seconds = asked.gate, asked.privacy, asked.seconds
+    counts: list[tuple[str, object, int]] = [("n", asked.n, 1)]
+    others = (("seed", asked.seed, 0), ("tries", asked.tries, 1), ("pool", asked.pool, 1))
     counts += [(name, given, least) for name, given, least in others if given is not None]
     problems = [*whole_number_problems(*counts), *refused]
     if seconds is not None and not (is_number(seconds) and seconds > 0):
         problems.append(f"seconds must be above 0, not {seconds!r}")
-    dial = recipe.plausibility if plausibility is None else plausibility
+    dial = recipe.plausibility if asked.plausibility is None else asked.plausibility
     if not (is_number(dial) and 0 <= dial <= 1):
         problems.append(f"plausibility is a dial from 0 to 1, not {dial!r}")
-    strategy = recipe.select if select is None else select
+    strategy = recipe.select if asked.select is None else asked.select
     if strategy not in get_args(Strategy):
         problems.append(f"select must be one of {', '.join(get_args(Strategy))}, not {strategy!r}")
+    wish = asked.wish if wish is None else wish
     common = _wish(wish, classes, schema, problems)
-    single = _wishes(by_row, rows, classes, schema, problems)
-    problems += gate_problems(gate, schema, n, memorised=privacy.intervals)
+    single = _wishes(asked.limits, rows, classes, schema, problems)
+    problems += gate_problems(gate, schema, asked.n, memorised=privacy.intervals)
+    robust = Robust.of(asked.robust)
     if problems:
         raise InputError(problems)
-    size = _pool_size(int(n), strategy, recipe.pool if pool is None else pool)
+    n, pool = int(asked.n), asked.pool
+    size = _pool_size(n, strategy, recipe.pool if pool is None else pool)
     if gate is not None and gate.count == "people":  # people can only meet where there is something to choose from
-        size = max(size, _pool_size(int(n), "balanced", pool))
+        size = max(size, _pool_size(n, "balanced", pool))
     return Request(
-        n=int(n),
-        seed=0 if seed is None else int(seed),
-        tries=max(LEAST_DRAWS, DRAWS_SHARE * size) if tries is None else int(tries),
+        n=n,
+        seed=0 if asked.seed is None else int(asked.seed),
+        tries=max(LEAST_DRAWS, DRAWS_SHARE * size) if asked.tries is None else int(asked.tries),
         seconds=seconds,
         plausibility=float(dial),
         select=strategy,
@@ -213,7 +215,7 @@ def checked_request(
         patience=None if recipe.pool or pool else int(PATIENCE_SHARE * size),
         wish=common,
         by_row=single,
-        reasons=reasons,
+        reasons=asked.reasons,
         robust=robust,
         privacy=privacy,
         gate=gate,
@@ -287,19 +289,6 @@ def _limits(asked: Mapping[str, Any], schema: Schema, problems: list[str]) -> Li
     unfit = list(limits.problems(schema.features))
     problems += unfit
     return limits if unfit else limits.split(schema.features)
-
-
-def plainly(given: Any) -> Any:
-    """Return what a caller gave without numpy's numbers, and with what can be walked along only once in a list."""
-    if isinstance(given, np.generic | np.ndarray):
-        return given.tolist()
-    if isinstance(given, Mapping):
-        return {name: plainly(value) for name, value in given.items()}
-    if isinstance(given, tuple):
-        return tuple(plainly(value) for value in given)
-    if isinstance(given, Iterator | list):
-        return [plainly(value) for value in given]
-    return given
 
 
 def _classes(desired: object, classes: tuple[Label, ...], problems: list[str]) -> tuple[int, ...] | None:
