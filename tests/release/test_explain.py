@@ -465,6 +465,16 @@ def test_tries_are_the_rows_that_the_model_was_asked_about(layout, seed, epsilon
         assert len(judged) == alone.rows_asked
 
 
+@pytest.mark.parametrize("asked", [1, 60, 500])
+def test_a_room_no_larger_than_what_was_drawn_is_tried_whole_however_many_are_asked_for(asked):
+    model, layout = Weighing(np.array([1.0, 1.0]), 3.5), seven()
+    question, unlucky = ask(model, layout, [[0.0, 0.0]]), Script([[1, 0], [2, 0]])
+    found = released(layout, question, model, proposer=unlucky, asked=asked, tries=60)
+    assert sets_of(found)[0] == [(3, 1)]
+    few = released(layout, question, model, proposer=unlucky, asked=asked, tries=6)  # fewer than there are
+    assert few.outcomes[0].status == "none_valid"
+
+
 def test_no_more_than_the_tries_are_drawn(monkeypatch):
     monkeypatch.setattr(stage, "ENUMERABLE", 1)
     layout, drawn = seven(), []

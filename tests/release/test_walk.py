@@ -147,6 +147,20 @@ def test_closed_levels_and_rows_with_little_room(dial):
         check_same(walking, in_stages(*given))
 
 
+@pytest.mark.parametrize("widths", [(), (6,), TREES])
+def test_small_rooms_are_tried_whole_where_all_draws_are_made_at_once(widths):
+    limits = Limits(lock=("age", "savings", "hours"))
+    given = (explainer(*widths), applicants(60, seed=6), 0.0, limits)
+    asked = {"pool": 300, "enough": 200, "budget": Budget(90, acceptance=0.9)}
+    walking = list(searched(*given, **asked))
+    check_same(walking, in_stages(*given, **asked))
+    counts = walking[0][0]
+    assert (counts["drawn"].max(), counts["different"].max()) == (90, 12)  # all of 4 × 3 combinations
+    for row in range(60):
+        mine = counts["levels"][counts["row"] == row].tolist()
+        assert len(set(map(tuple, mine))) == len(mine)
+
+
 def test_hard_rows_go_on_by_other_means():
     rows = wide_rows(12, 8)
     given = (hard_to_reach(), rows, 0.0)

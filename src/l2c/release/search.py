@@ -133,7 +133,9 @@ class Search:
         lacking = np.flatnonzero((self.held < self.pool) & (self.valid < self.most))
         if not len(lacking):
             return lacking
-        hopeful = ~self.question.already & ~self.exhausted & (self.drawn < self.most_draws)
+        # What has too few is not given up before all of a small room was tried.
+        small = (self.held < self.enough) & (self.possible <= np.minimum(self.drawn, ENUMERABLE))
+        hopeful = ~self.question.already & ~self.exhausted & ((self.drawn < self.most_draws) | small)
         return lacking[hopeful[lacking]]
 
     def run(self) -> None:

@@ -303,7 +303,9 @@ def _halted(course: Course, r: int) -> tuple[bool, bool, bool]:
     counts, need, possible = course.counts, course.need, course.grounds.possible[r]
     drawn, valid = counts.drawn[r], counts.valid[r]
     lacking = valid < need.pool
-    done = not lacking or drawn >= _most(r, counts, need) or counts.different[r] >= possible
     small = possible <= min(drawn, ENUMERABLE)
+    # What has too few is not given up before all of a small room was tried.
+    spent = drawn >= _most(r, counts, need) and not (small and valid < need.enough[r])
+    done = not lacking or spent or counts.different[r] >= possible
     hard = need.refine and drawn >= HARD_AFTER and valid < HARD_BELOW * drawn
     return done, not done and (small or hard), lacking
