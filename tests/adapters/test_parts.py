@@ -26,7 +26,6 @@ from l2c.adapters.parts import (
     part_path,
     parts_in,
     remove_drafts,
-    with_room_for_gaps,
 )  # fmt: skip
 from l2c.errors import DataError, StoredFileError
 
@@ -43,6 +42,10 @@ FIRST = pd.DataFrame({"age": [30, 40], "job": ["cook", "clerk"], "owner": [True,
 def settled_by(first, schema=SCHEMA) -> Settled:
     table, shape = as_a_part(to_arrow(first), shape_of(first, schema), [False] * len(first), None)
     return Settled(shape, {name: table.schema.field(name).type for name in table.column_names}, None)
+
+
+def gaps_of(table: pa.Table) -> list[str]:
+    return [name for name in table.column_names if table.column(name).null_count]
 
 
 def stored(first, later, unread=(False, False)) -> pa.Table:
@@ -78,16 +81,16 @@ def test_a_gap_is_none_where_whole_numbers_are_stored():
     table = stored(FIRST, FIRST.assign(age=[30.0, None]))
     assert table.column("age").type == pa.int64()
     assert table.column("age").to_pylist() == [30, None]
-    wide = with_room_for_gaps(shape_of(FIRST, SCHEMA), table)
+    wide = shape_of(FIRST, SCHEMA).with_room_for_gaps(gaps_of(table))
     assert from_arrow(table, wide).dtypes.astype(str).to_dict() == {"age": "float64", "job": "str", "owner": "bool"}
     owners = stored(FIRST, FIRST.assign(owner=pd.Series([True, None], dtype=object)))
     assert owners.column("owner").type == pa.bool_()
-    held = from_arrow(owners, with_room_for_gaps(shape_of(FIRST, SCHEMA), owners))["owner"]
+    held = from_arrow(owners, shape_of(FIRST, SCHEMA).with_room_for_gaps(gaps_of(owners)))["owner"]
     assert (held.dtype, held[0], bool(held.isna()[1])) == (object, True, True)
     polars = pl.from_pandas(FIRST)
     gone = stored(polars, polars.with_columns(age=pl.Series([30.0, float("nan")])))
     assert gone.column("age").to_pylist() == [30, None]
-    assert with_room_for_gaps(shape_of(polars, SCHEMA), gone) == shape_of(polars, SCHEMA)
+    assert shape_of(polars, SCHEMA).with_room_for_gaps(gaps_of(gone)) == shape_of(polars, SCHEMA)
 
 
 def test_what_does_not_fit_is_left_out_of_unread_rows_and_refused_of_others():
@@ -202,7 +205,7 @@ def test_what_is_not_known_in_the_first_part_is_of_the_types_that_features_have(
         )
         later, _ = as_a_part(to_arrow(FIRST), shape_of(FIRST, SCHEMA), [False] * 2, settled_by(first))
         assert later.schema == table.schema
-        assert from_arrow(later, with_room_for_gaps(shape, later))["job"].tolist() == ["cook", "clerk"]
+        assert from_arrow(later, shape.with_room_for_gaps(gaps_of(later)))["job"].tolist() == ["cook", "clerk"]
 
 
 def test_what_is_not_known_in_a_later_part_fits_whatever_its_type():

@@ -14,7 +14,7 @@ import pytest
 
 import l2c
 from l2c import Edges, Feature, MinimalEntropy, Schema
-from l2c.app.audit import audit_file, audit_frame, audit_released
+from l2c.app.audit import anonymise_frame, audit_file, audit_frame, audit_released
 from l2c.app.audit_report import AuditReport
 from l2c.core.layout import Layout, categorical_axis
 from l2c.errors import DataError, InputError
@@ -478,3 +478,22 @@ def test_an_empty_release_has_a_report_too(found):
     assert report.violations("k=5,l=2,t=0.1") == []
     assert "n/a" in str(report)
     assert "0 counterfactuals for 0 people" in report.page()
+
+
+@pytest.mark.parametrize(
+    ("at_risk", "words"), [("x", "must be a whole number, not 'x'"), (-1, "must be at least 0, not -1")]
+)
+def test_how_many_classes_are_listed_is_a_number(at_risk, words):
+    with pytest.raises(InputError, match=f"^at_risk {words}$"):
+        audit_frame(FOUND, SCHEMA, at_risk=at_risk)
+
+
+def test_what_describes_no_table_is_refused():
+    for call in (audit_frame, anonymise_frame):
+        with pytest.raises(InputError, match=r"^expected an l2c.Schema or the layout of an explainer, not 5$"):
+            call(FOUND, 5)
+
+
+def test_a_requirement_is_a_text_or_one():
+    with pytest.raises(InputError, match=r"^'5': expected name=value, such as k=5$"):
+        REPORT.violations(5)

@@ -426,6 +426,11 @@ def test_people_are_not_counted_in_a_set():
         l2c.Gate(k=2, count="people")
 
 
+def test_generalising_is_a_yes_or_a_no():
+    with pytest.raises(InputError, match=r"^generalise must be True or False, not 'x'$"):
+        l2c.Gate(generalise="x")
+
+
 def test_a_population_without_k_map_is_refused():
     with pytest.raises(InputError, match="population says nothing without k_map: give both"):
         l2c.Gate(k=2, population=applicants(3))

@@ -17,10 +17,11 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import l2c
 from l2c import L2C, Feature, Implies, Schema
@@ -28,6 +29,7 @@ from l2c.app import answering
 from l2c.errors import DataError, InputError, ModelError, OtherModelError
 from l2c.release import search as release_stage
 from l2c.release.explain import ALREADY
+from loans import SCHEMA, applicants, granted, refused
 
 QUICK = L2C(epochs=2, hidden=8, select="first", model_rows=2000)
 """Without a pool to choose from, fitting tries no settings and takes no time."""
@@ -896,6 +898,38 @@ def test_all_problems_of_the_settings_are_told_at_once():
         "decode must be one of auto, median, midpoint, not 'mean'",
     )
     assert problems_of(L2C.paper, selector="none") == ("selector must be one of learned, constant, absent, not 'none'",)
+
+
+@pytest.mark.parametrize("kind", ["function", "trees"])
+def test_what_may_be_missing_need_not_be_missing_in_the_training_rows(kind):
+    rows = applicants(150)
+    schema = SCHEMA.edit("age", missing=True, moves="both").edit("owner", missing=True, moves="both")
+    assert rows.dtypes[["age", "owner"]].astype(str).tolist() == ["int64", "bool"]
+    trees = make_pipeline(
+        make_column_transformer(
+            (OrdinalEncoder(), ["job", "school"]), remainder=FunctionTransformer(lambda part: part.astype(float))
+        ),
+        HistGradientBoostingClassifier(max_iter=15, random_state=0),
+    )
+    model = trees.fit(rows, granted(rows) > 0.5) if kind == "trees" else _granted_with_gaps
+    explainer = L2C(epochs=1, hidden=8, select="first", model_rows=500).fit(rows, model, schema)
+    asked = refused(6)
+    with_gaps = asked.assign(age=asked["age"].where(asked.index != 2), owner=asked["owner"].where(asked.index != 3))
+    for some in (asked, with_gaps):
+        found = explainer.explain(some, 3, reasons=False)
+        assert {outcome.status for outcome in found.outcomes} <= {"found", "already", "partial"}
+        told = found.features()
+        assert told.dtypes.astype(str).to_dict() == some.dtypes.astype(str).to_dict()
+        answers = model.predict_proba(told)[:, 1] if kind == "trees" else model(told)
+        wanted = found.to_frame()["prediction"] == explainer.classes[1]
+        assert ((answers > 0.5) == wanted).all()
+
+
+def _granted_with_gaps(frame):
+    return granted(frame.assign(age=frame["age"].fillna(40), owner=frame["owner"].fillna(False).astype(bool)))
+
+
+_granted_with_gaps.classes = granted.classes
 
 
 def test_a_schema_that_is_none_is_refused_and_how_to_make_one_is_told(german, model):

@@ -159,6 +159,12 @@ def test_what_a_number_does_not_have_is_told(explainer):
         explainer.explain(TEST[:2], 1, desired=120)
 
 
+def test_a_number_is_not_rechecked_by_a_threshold(explainer, ridge):
+    found = explainer.explain(TEST[:5], 2)
+    with pytest.raises(InputError, match=r"^threshold is for models of two classes; Ridge predicts a number$"):
+        l2c.recheck(found, model=ridge, threshold=0.3)
+
+
 def test_where_nobody_is_inside_there_is_still_a_law_to_propose_from(ridge):
     lowest = float(ridge.predict(TRAIN).min())
     found = QUICK.fit(TRAIN, ridge, SCHEMA, desired=(None, lowest - 5)).explain(TEST[:10], 3)

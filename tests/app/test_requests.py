@@ -107,6 +107,11 @@ def test_both_ends_of_the_dial_may_be_asked_for(place):
         ({"plausibility": float("nan")}, "plausibility is a dial from 0 to 1, not nan"),
         ({"plausibility": "high"}, "plausibility is a dial from 0 to 1, not 'high'"),
         ({"select": "best"}, "select must be one of balanced, diverse, sparse, cheap, first, not 'best'"),
+        ({"n": 10**30}, f"n must be at most 1000000000, not {10**30}"),
+        ({"pool": 10**20}, f"pool must be at most 1000000000, not {10**20}"),
+        ({"desired": pd.NA}, "desired <NA> is no class of the model; its classes are 'refused', 'granted'"),
+        ({"desired_proba": (True, 1)}, "desired_proba is a range (low, high) within 0 to 1, not (True, 1)"),
+        ({"desired_proba": {0.5}}, "desired_proba is a range (low, high) within 0 to 1, not {0.5}"),
         (
             {"desired": "grantd"},
             "desired 'grantd' is no class of the model; its classes are 'refused', 'granted'; did you mean 'granted'?",
@@ -115,6 +120,26 @@ def test_both_ends_of_the_dial_may_be_asked_for(place):
 )
 def test_a_request_out_of_bounds_is_refused_in_words(given, words):
     assert problems(**given) == (words,)
+
+
+@pytest.mark.parametrize("make", [list, tuple, pd.Index, pd.Series, np.array])
+def test_names_may_come_in_any_kind_of_list(make):
+    assert request(lock=make(["job", "age"])) == request(lock=["job", "age"])
+    assert request(lock=make([])) == request()
+    assert request(limits=make([None] * ROWS)).by_row == {}
+
+
+@pytest.mark.parametrize("seconds", [1e8, 1e300, float("inf")])
+def test_a_deadline_in_years_is_none(seconds):
+    assert request(seconds=seconds) == request()
+
+
+def test_the_range_of_a_number_is_not_desired_row_by_row():
+    (problem,) = problems(classes=("outside", "inside"), limits=[{"desired": (10, 20)}, None, {"lock": ["job"]}])
+    assert (
+        problem
+        == "limits of row 0: the range that a predicted number should come to lie in is desired of the whole call"
+    )
 
 
 def test_all_problems_are_told_at_once():

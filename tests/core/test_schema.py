@@ -158,6 +158,42 @@ def test_what_is_no_number_is_refused_in_words(asked: dict[str, Any], problem: s
     assert problems_of(Schema.infer, PEOPLE, **asked) == [problem]
 
 
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ({"immutable": 5}, "immutable takes the names of features, not 5"),
+        ({"ordinal": ["job"]}, "ordinal takes the levels of features by name, in rising order, not ['job']"),
+        ({"ordinal": {"job": "low"}}, "ordinal 'job': expected its levels in rising order, not 'low'"),
+        ({"ordinal": {"job": 5}}, "ordinal 'job': expected its levels in rising order, not 5"),
+        ({"bins": "x"}, "bins takes a whole number, or a binning for each numeric feature by name, not 'x'"),
+        ({"costs": 5}, "costs takes numbers by the name of the feature, not 5"),
+        ({"rules": ["a"]}, "a rule is an l2c.Implies, not 'a'"),
+        ({"limits": {"lock": ["age"]}}, "limits takes an l2c.Limits, not {'lock': ['age']}"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_in_words(asked: dict[str, Any], problem: str) -> None:
+    assert problems_of(Schema.infer, PEOPLE, **asked) == [problem]
+
+
+def test_an_order_names_every_level() -> None:
+    (column,) = (one for one in PEOPLE.columns if one.name == "job")
+    first, *others = column.values
+    (problem,) = problems_of(Schema.infer, PEOPLE, ordinal={"job": [first]})
+    assert problem == f"ordinal 'job': its column also holds {', '.join(map(repr, others))}; name every level"
+
+
+def test_a_single_rule_needs_no_list() -> None:
+    rule = Implies("pay", "age")
+    assert Schema.infer(PEOPLE, rules=rule).rules == (rule,)
+
+
+def test_levels_that_are_no_list_are_refused_in_words() -> None:
+    for levels in (5, "low"):
+        assert problems_of(Feature, name="job", kind="ordinal", levels=levels) == [
+            f"feature 'job': levels takes a list, not {levels!r}"
+        ]
+
+
 def test_a_range_of_texts_is_refused_in_words() -> None:
     assert problems_of(Schema, (Feature(name="age", kind="numeric", low="1", high=3),)) == [
         "feature 'age': a range is from a number to a number, not '1' to 3"

@@ -194,23 +194,3 @@ def in_common(shapes: Sequence[FrameShape]) -> FrameShape | None:
     nones = [any(shape.columns[place][1].none for shape in shapes) for place in range(len(columns[0]))]
     merged = ((name, replace(dtype, none=none)) for (name, dtype), none in zip(columns[0], nones, strict=True))
     return replace(shapes[0], columns=tuple(merged))
-
-
-def with_room_for_gaps(shape: FrameShape, people: pa.Table) -> FrameShape:
-    """Return the types of stored rows, of a kind that holds a gap where there is one: a later part may have brought it.
-
-    >>> import pandas as pd
-    >>> from l2c.core.feature import Feature
-    >>> from l2c.core.schema import Schema
-    >>> from l2c.adapters.frames import shape_of
-    >>> schema = Schema((Feature(name="age", kind="numeric"),))
-    >>> shape = shape_of(pd.DataFrame({"age": [30]}), schema)
-    >>> with_room_for_gaps(shape, pa.table({"age": [30, None]})).columns[0][1].name
-    'float64'
-    """
-    columns = []
-    for name, dtype in shape.columns:
-        holds = not people.column(name).null_count or shape.library.holds_missing(dtype)
-        number = shape.library.array_type(dtype) is not None
-        columns.append((name, dtype if holds else Dtype("float64" if number else "object")))
-    return replace(shape, columns=tuple(columns)) if tuple(columns) != shape.columns else shape

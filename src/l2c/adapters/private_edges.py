@@ -16,6 +16,7 @@ from jaxtyping import Float64
 from l2c.adapters import frames
 from l2c.core.binning import Edges
 from l2c.core.feature import Feature
+from l2c.core.given_numbers import is_number
 from l2c.core.schema import Schema
 from l2c.errors import InputError, MissingExtraError, nearest
 
@@ -122,7 +123,7 @@ def _problems(schema: Schema, bounds: Bounds, epsilon: float, bins: int) -> Iter
             yield f"bounds of {name!r}: expected a range (low, high) of finite numbers, not {ends!r}"
         elif not len(_candidates(schema[name], *ends)):
             yield f"bounds of {name!r}: there is no whole number between {ends[0]:g} and {ends[1]:g} to cut at"
-    if not epsilon > 0:
+    if not (is_number(epsilon) and epsilon > 0):
         yield f"epsilon must be above 0, not {epsilon!r}"
     if not isinstance(bins, int) or bins < 2:
         yield f"bins must be a whole number of at least 2, not {bins!r}"

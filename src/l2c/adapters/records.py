@@ -42,7 +42,6 @@ from l2c.adapters.parts import (
     as_a_part,
     labels_alike,
     parts_in,
-    with_room_for_gaps,
 )
 from l2c.adapters.seals import seal
 from l2c.core.explanation import Measured, Outcome, Reason, Release, Released
@@ -176,7 +175,8 @@ def _record(table: pa.Table, layout: Layout, shape: FrameShape, data: Mapping[st
     of_people = {name: people.column(own[name]).to_pylist() for name in kept}
     numbers = ("row", "rank", "probability", "share_valid")[: 3 + intervals]
     row, rank, chance, *share = (found.column(own[name]).to_numpy() for name in numbers)
-    row, shape = row - data.get("first", 0), with_room_for_gaps(shape, people)
+    row = row - data.get("first", 0)
+    shape = shape.with_room_for_gaps([name for name, _ in shape.columns if people.column(name).null_count])
     index = of_people.get("index")
     # Labels that are just the places of the rows are none.
     index = None if index == list(range(len(people))) else index

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from l2c.app.gate import Gate
 from l2c.app.privacy import Privacy
@@ -71,7 +72,7 @@ NAMES = tuple(field.name for field in fields(Asked))
 
 def plainly(given: Any) -> Any:
     """Return what a caller gave without numpy's numbers, and with what can be walked along only once in a list."""
-    if isinstance(given, np.generic | np.ndarray):
+    if isinstance(given, np.generic | np.ndarray | pd.Series | pd.Index):
         return given.tolist()
     if isinstance(given, Mapping):
         return {name: plainly(value) for name, value in given.items()}

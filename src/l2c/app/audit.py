@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,7 @@ def audit_released(
     at_risk
         How many of the smallest classes to list; 0 keeps their values out of the report.
     """
+    _refuse(whole_number_problems(("at_risk", at_risk, 0)))
     layout, classes = released.layout, released.classes
     words = tuple(str(label) for label in classes)
     # Of an interval release an attacker sees no value.
@@ -117,6 +119,7 @@ def audit_frame(
     >>> report.violations("k=2, scope=release")
     ['k=2: the smallest class of the release has 1 sample']
     """
+    _refuse(whole_number_problems(("at_risk", at_risk, 0)))
     read = AuditedTable.of(frame, described, row, prediction, training)
     samples, codes = read.samples, read.codes
     if samples.label is None and population_prediction is not None:
@@ -178,8 +181,7 @@ def anonymise_frame(
     >>> left.frame["job"].tolist(), left.share
     (['clerk', 'clerk'], 0.3333333333333333)
     """
-    if problems := list(whole_number_problems(("k", k, 1))):
-        raise InputError(problems)
+    _refuse(whole_number_problems(("k", k, 1)))
     samples = AuditedTable.of(frame, described, row, prediction, training).samples
     own = samples.levels[:, samples.quasi]
     key = identities([*own.T] if samples.label is None else [*own.T, samples.label])
@@ -258,6 +260,11 @@ def audit_file(
         return report
     share, valid = share_left(raw.row, released.row), (validity(raw), validity(released))
     return replace(report, removed=Removed(cf_k, len(raw.row), len(released.row), share, *valid))
+
+
+def _refuse(problems: Iterable[str]) -> None:
+    if told := list(problems):
+        raise InputError(told)
 
 
 def _file(path: str | Path | None, schema: Schema) -> Any:

@@ -66,7 +66,9 @@ class AuditReport:
 
     def violations(self, required: str | Requirement) -> list[str]:
         """Return a sentence for everything that a policy such as `"k=5,l=2"` requires and that does not hold."""
-        return violations(self.figures, parse_requirement(required) if isinstance(required, str) else required)
+        if not isinstance(required, Requirement):
+            required = parse_requirement(str(required))
+        return violations(self.figures, required)
 
     def to_dict(self) -> dict[str, Any]:
         """Return every figure as plain data."""

@@ -41,7 +41,9 @@ class AuditedTable:
     def of(
         cls, frame: Any, described: Schema | Layout, row: str | None, prediction: str | None, training: Any = None
     ) -> AuditedTable:
-        schema = described.schema if isinstance(described, Layout) else described
+        schema: object = described.schema if isinstance(described, Layout) else described
+        if not isinstance(schema, Schema):
+            raise InputError(f"expected an l2c.Schema or the layout of an explainer, not {described!r}")
         _refuse_input_rows(frame, schema)
         owner, answer = _column(frame, schema, row, "row"), _column(frame, schema, prediction, "prediction")
         cells = _strict_cells(frame, schema)

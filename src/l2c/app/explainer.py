@@ -139,7 +139,8 @@ class Explainer:
             How many valid ones to choose a set from; by default ten for each one asked, and at least 200, but no
             more than are found in two and a half times as many proposals.
         tries
-            The most proposals to draw for one row; by default the larger of 20,000 and 40 for each of the pool.
+            The most proposals to draw for one row; by default the larger of 20,000 and 40 for each of the pool. One
+            that is not valid may be judged once more, with the other values of its bins.
         seconds
             The most time to take in all. A model that lets one question wait for longer than that is broken, and
             raises a `ModelError`.

@@ -87,6 +87,8 @@ class Gate:
         for name, known in (("scope", get_args(Scope)), ("count", get_args(Count))):
             if getattr(self, name) not in known:
                 yield f"{name} must be {' or '.join(map(repr, known))}, not {getattr(self, name)!r}"
+        if self.generalise not in (True, False):
+            yield f"generalise must be True or False, not {self.generalise!r}"
         if self.count == "people" and self.scope == "set":
             yield "a set belongs to one person: count='people' needs scope='release'"
         if (self.population is None) != (self.k_map is None):

@@ -117,7 +117,9 @@ class L2C(Recipe):
         public = public_layout(schema) if release == "intervals" else None
         if public is not None:
             cells, rows = generalised(public, cells), generalised(public, rows)
-        shape = frames.shape_of(frame, schema)
+        # A value that may be missing is missing somewhere, if not here: models are asked about such rows, too.
+        gaps = [feature.name for feature in schema.features if feature.missing]
+        shape = frames.shape_of(frame, schema).with_room_for_gaps(gaps)
         wanted = None if desired is None else NumberRange.of(desired)
         blackbox = decided(model, shape, cells[:EXAMPLES], threshold=threshold, wanted=wanted)
         fit, held_out = split_rows(cells, seed) if dev is None else (cells, rows)

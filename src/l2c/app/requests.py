@@ -15,10 +15,11 @@ from l2c.app.gate import Gate
 from l2c.app.privacy import OPEN, Privacy
 from l2c.core.blackbox import decide
 from l2c.core.conditions import Condition
-from l2c.core.given_numbers import is_number, whole_number_problems
+from l2c.core.given_numbers import is_number, is_whole, whole_number_problems
 from l2c.core.goal import Goal
 from l2c.core.layout import Layout
 from l2c.core.limits import NO_LIMITS, Limits
+from l2c.core.number_range import OUTSIDE_AND_INSIDE
 from l2c.core.schema import Schema
 from l2c.core.types import Label, Mask, Probabilities
 from l2c.core.whole_bins import over_whole_bins
@@ -28,6 +29,12 @@ from l2c.errors import InputError, nearest
 LEAST_DRAWS = 20_000
 DRAWS_SHARE = 40
 """Proposals drawn at the most for each valid one sought."""
+
+MOST = 10**9
+"""The largest number of counterfactuals, proposals or pool that anything could be done with."""
+
+ENDLESS = 1e8
+"""Seconds, more than three years, that are no deadline."""
 
 PATIENCE_SHARE = 2.5
 """Proposals drawn at the most for each one of a pool that nobody asked for, once there are enough for a set."""
@@ -185,6 +192,11 @@ def checked_request(
     others = (("seed", asked.seed, 0), ("tries", asked.tries, 1), ("pool", asked.pool, 1))
     counts += [(name, given, least) for name, given, least in others if given is not None]
     problems = [*whole_number_problems(*counts), *refused]
+    problems += [
+        f"{name} must be at most {MOST}, not {given}"
+        for name, given, _ in counts
+        if name != "seed" and is_whole(given) and given > MOST
+    ]
     if seconds is not None and not (is_number(seconds) and seconds > 0):
         problems.append(f"seconds must be above 0, not {seconds!r}")
     dial = recipe.plausibility if asked.plausibility is None else asked.plausibility
@@ -208,7 +220,7 @@ def checked_request(
         n=n,
         seed=0 if asked.seed is None else int(asked.seed),
         tries=max(LEAST_DRAWS, DRAWS_SHARE * size) if asked.tries is None else int(asked.tries),
-        seconds=seconds,
+        seconds=None if seconds is not None and seconds >= ENDLESS else seconds,
         plausibility=float(dial),
         select=strategy,
         pool=size,
@@ -258,6 +270,9 @@ def _wishes(
         wrong: list[str] = []
         if isinstance(entry, Limits):
             entry = {field.name: getattr(entry, field.name) for field in fields(Limits)}
+        if classes == OUTSIDE_AND_INSIDE and isinstance(entry, Mapping) and entry.get("desired") is not None:
+            entry = {name: value for name, value in entry.items() if name != "desired"}
+            wrong.append("the range that a predicted number should come to lie in is desired of the whole call")
         wishes[row] = _wish(entry, classes, schema, wrong)
         problems += [f"limits of row {row}: {problem}" for problem in wrong]
     return wishes
@@ -300,22 +315,22 @@ def _classes(desired: object, classes: tuple[Label, ...], problems: list[str]) -
     if not wanted:
         problems.append("desired names no class at all")
     for label in wanted:
-        if label not in classes:
+        if not _is_among(label, classes):
             problems.append(
                 f"desired {label!r} is no class of the model; its classes are "
                 f"{', '.join(map(repr, classes))}{nearest(label, classes)}"
             )
-    return tuple(classes.index(label) for label in wanted if label in classes)
+    return tuple(classes.index(label) for label in wanted if _is_among(label, classes))
+
+
+def _is_among(label: object, classes: tuple[Label, ...]) -> bool:
+    """Return whether something is one of the classes; what cannot be compared with them, such as pandas' NA, is not."""
+    return isinstance(label, Label) and label in classes
 
 
 def _range_problems(proba: object) -> Iterator[str]:
-    ends: Any = proba
-    try:
-        low, high = ends
-        sound = 0 <= low <= high <= 1
-    except (TypeError, ValueError):
-        sound = False
-    if not sound:
+    pair = isinstance(proba, Sequence) and len(proba) == 2 and all(map(is_number, proba))
+    if not (isinstance(proba, Sequence) and pair and 0 <= proba[0] <= proba[1] <= 1):
         yield f"desired_proba is a range (low, high) within 0 to 1, not {proba!r}"
 
 

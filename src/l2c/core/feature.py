@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -11,7 +11,7 @@ import numpy as np
 from l2c.core.binning import Binning, EqualFrequency, binning_from_dict, binning_problems, binning_to_dict
 from l2c.core.given_numbers import is_number
 from l2c.core.types import Label
-from l2c.errors import nearest
+from l2c.errors import SchemaError, nearest
 
 Kind = Literal["numeric", "ordinal", "categorical", "binary"]
 Moves = Literal["both", "rises", "falls", "never"]
@@ -80,7 +80,10 @@ class Feature:
 
     def __post_init__(self) -> None:
         for name in ("levels", "labels", "level_costs"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+            given: object = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Iterable):
+                raise SchemaError(f"feature {self.name!r}: {name} takes a list, not {given!r}")
+            object.__setattr__(self, name, tuple(given))
 
     @property
     def numeric(self) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from l2c.core.binning import Binning, EqualFrequency
 from l2c.core.feature import Feature, Kind, Moves
+from l2c.core.given_numbers import is_whole
+from l2c.core.limits import Limits
+from l2c.core.rules import Implies
 from l2c.core.table import Column, Summary
 from l2c.core.types import Label
 from l2c.errors import SchemaError, nearest
@@ -19,9 +22,37 @@ MANY_TEXTS = 50
 """A text column with more different values than this, and than half its rows, looks like an identifier."""
 
 
-def names_of(given: str | Iterable[str]) -> list[str]:
+def names_of(given: object) -> list[str]:
     """Return the names that a caller gave; a single text is one name."""
-    return [given] if isinstance(given, str) else list(given)
+    return [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+
+
+def argument_problems(
+    named: Mapping[str, object], ordinal: object, bins: object, costs: object, rules: Iterable[object], limits: object
+) -> Iterator[str]:
+    """Yield what is wrong with arguments of `Schema.infer` as such, whatever the table.
+
+    Parameters
+    ----------
+    named
+        Those that take names.
+    """
+    for name, given in named.items():
+        if not isinstance(given, Iterable) or isinstance(given, Mapping):
+            yield f"{name} takes the names of features, not {given!r}"
+    if not isinstance(ordinal, Mapping):
+        yield f"ordinal takes the levels of features by name, in rising order, not {ordinal!r}"
+    else:
+        for name, levels in ordinal.items():
+            if isinstance(levels, str) or not isinstance(levels, Iterable):
+                yield f"ordinal {name!r}: expected its levels in rising order, not {levels!r}"
+    if not isinstance(bins, Mapping) and not is_whole(bins):
+        yield f"bins takes a whole number, or a binning for each numeric feature by name, not {bins!r}"
+    if not isinstance(costs, Mapping):
+        yield f"costs takes numbers by the name of the feature, not {costs!r}"
+    yield from (f"a rule is an l2c.Implies, not {rule!r}" for rule in rules if not isinstance(rule, Implies))
+    if not isinstance(limits, Limits):
+        yield f"limits takes an l2c.Limits, not {limits!r}"
 
 
 def features_of(
@@ -45,6 +76,7 @@ def features_of(
         raise SchemaError(problems)
     features = []
     for column in columns:
+        problems += _order_problems(column, ordinal.get(column.name))
         feature = _feature_of(column, ordinal.get(column.name))
         binning = binnings.get(column.name, default) if feature.numeric else EqualFrequency()
         if column.name in binnings and not feature.numeric:
@@ -100,6 +132,14 @@ def _column_problems(column: Column, rows: int) -> list[str]:
             "identifier; drop it, or group its values"
         ]
     return []
+
+
+def _order_problems(column: Column, order: Sequence[Label] | None) -> list[str]:
+    """Return that a given order leaves out values of the column, if it does."""
+    absent = [] if order is None else [value for value in column.values if value not in order]
+    more = ", …" if len(absent) > 5 else ""
+    told = ", ".join(map(repr, absent[:5])) + more
+    return [f"ordinal {column.name!r}: its column also holds {told}; name every level"] if absent else []
 
 
 def _feature_of(column: Column, order: Sequence[Label] | None) -> Feature:

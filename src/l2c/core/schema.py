@@ -11,7 +11,7 @@ from jaxtyping import Int64
 
 from l2c.core.binning import Binning
 from l2c.core.feature import Feature, feature_from_dict
-from l2c.core.inference import features_of, names_of
+from l2c.core.inference import argument_problems, features_of, names_of
 from l2c.core.limits import NO_LIMITS, Limits, in_words
 from l2c.core.rules import How, Implies, cycle
 from l2c.core.table import summarise
@@ -83,7 +83,7 @@ class Schema:
         immutable: Iterable[str] = (),
         rises: Iterable[str] = (),
         falls: Iterable[str] = (),
-        rules: Iterable[Implies] = (),
+        rules: Implies | Iterable[Implies] = (),
         quasi: Iterable[str] = (),
         sensitive: Iterable[str] = (),
         ordinal: Mapping[str, Sequence[Label]] | None = None,
@@ -117,6 +117,11 @@ class Schema:
         limits
             What every change must keep to, whoever asks.
         """
+        named = {"immutable": immutable, "rises": rises, "falls": falls, "quasi": quasi, "sensitive": sensitive}
+        several = tuple(rules) if isinstance(rules, Iterable) else (rules,)
+        problems = argument_problems(named, ordinal or {}, bins, costs or {}, several, limits)
+        if told := list(problems):
+            raise SchemaError(told)
         features = features_of(
             summarise(frame),
             target=target,
@@ -126,7 +131,7 @@ class Schema:
             bins=bins,
             costs=dict(costs or {}),
         )
-        return cls(features, target, tuple(rules), limits)
+        return cls(features, target, several, limits)
 
     def __getitem__(self, name: str) -> Feature:
         return self.features[self.index(name)]

@@ -130,7 +130,7 @@ class Recipe:
 
 
 _Bound = tuple[Callable[[float], bool], str]
-_ABOVE_0: _Bound = (lambda value: value > 0, "must be above 0")
+_ABOVE_0: _Bound = (lambda value: 0 < value < math.inf, "must be above 0")
 _FROM_0: _Bound = (lambda value: value >= 0, "must be at least 0")
 _PROBABILITY: _Bound = (lambda value: 0 < value <= 1, "is a probability above 0")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -84,6 +84,21 @@ class FrameShape:
             return self
         natural = ((name, natural_dtype(kind, self.schema[name])) for name, _ in self.columns)
         return FrameShape(kind.name, self.schema, tuple(natural))
+
+    def with_room_for_gaps(self, names: Collection[str]) -> FrameShape:
+        """Return the shape with types that hold a missing value in some of its columns.
+
+        >>> import pandas as pd
+        >>> schema = Schema((Feature(name="age", kind="numeric"),))
+        >>> shape_of(pd.DataFrame({"age": [30]}), schema).with_room_for_gaps({"age"}).columns[0][1].name
+        'float64'
+        """
+        columns = []
+        for name, dtype in self.columns:
+            holds = name not in names or self.library.holds_missing(dtype)
+            number = self.library.array_type(dtype) is not None
+            columns.append((name, dtype if holds else Dtype("float64" if number else "object")))
+        return replace(self, columns=tuple(columns)) if tuple(columns) != self.columns else self
 
     def to_dict(self) -> dict[str, object]:
         """Return the shape as plain data; the schema is kept apart."""

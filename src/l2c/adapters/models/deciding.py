@@ -74,7 +74,8 @@ def another_version(
     OtherModelError
         If it has other classes: what one model found cannot be held against another that knows no such outcome.
     """
-    version = decided(model, shape, examples, wanted=wanted)
+    # A regressor has no threshold, and says so; of classes it is about their order, which is not known yet.
+    version = decided(model, shape, examples, threshold=None if wanted is None else threshold, wanted=wanted)
     if set(version.classes) != set(classes) or len(version.classes) != len(classes):
         raise OtherModelError(
             f"{where} are about the classes {listed(classes)}, and this model has {listed(version.classes)}; "
