@@ -389,6 +389,20 @@ def test_what_is_told_coarsely_is_told_so_at_every_door(tmp_path):
     assert back_to_values(tmp_path / "found.parquet").equals(exact)
 
 
+def test_a_stream_tells_as_coarsely_as_one_call_and_goes_on(tmp_path):
+    asked = {"n": 50, "gate": l2c.Gate(k=40, l=2, generalise=True), "reasons": False}
+    whole = desk().explain(refused(4), **asked)
+    for before in (0, 2):
+        told = desk().explain_stream(refused(4), tmp_path, chunk=2, **asked)
+        assert (told.parts_before, told.parts) == (before, 2)
+    found = l2c.read(tmp_path)
+    assert found.to_frame().equals(whole.to_frame())
+    assert found.features().equals(whole.features())
+    assert found.released.coarse.tolist() == whole.released.coarse.tolist()
+    assert found.released.coarse.any()
+    assert found.audit().violations("k=40,l=2") == []
+
+
 def back_to_values(path: Path) -> pd.DataFrame:
     return l2c.read(path).features().reset_index(drop=True)
 

@@ -123,6 +123,23 @@ def test_a_cell_that_makes_texts_of_truths_is_told_and_the_stream_goes_on_once_i
     pd.testing.assert_frame_equal(streamed(path, tmp_path / "found"), whole)
 
 
+@pytest.mark.parametrize(
+    ("levels", "cells", "told"),
+    [
+        ((False, True), ["True", "false", "1"], "'1' is not a known level; known are False, True"),
+        ((False, True), ["True", " True", "False"], "' True' is not a known level; did you mean True?"),
+        ((1, 2, 3), ["1", "2.0", "true"], "'true' is not a known level; known are 1, 2, 3"),
+    ],
+)
+def test_what_is_of_another_sort_than_the_levels_is_told_too(tmp_path, levels, cells, told):
+    kind = "binary" if len(levels) == 2 else "ordinal"
+    schema = l2c.Schema((l2c.Feature(name="rooms", kind=kind, levels=levels),))
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["rooms", *cells, ""]))
+    with pytest.raises(DataError, match=rf"^column 'rooms', row [12]: {told.replace('?', chr(92) + '?')}$"):
+        l2c.adapters.frames.read_file(path, schema)
+
+
 def test_a_cell_that_makes_texts_of_numbered_levels_is_told(tmp_path):
     schema = l2c.Schema((*SCHEMA.features, l2c.Feature(name="rooms", kind="ordinal", levels=(1, 2, 3))))
     rows = ROWS.assign(rooms=["1", "2.0", "x", *"1" * 36, "y"])

@@ -71,6 +71,10 @@ MISSING_WORDS = (
 """What pandas takes for missing in a CSV file, if nobody tells it otherwise."""
 
 
+TRUTHS = ("true", "false")
+"""What pandas takes for truths in a CSV file, in whatever case."""
+
+
 def csv_options(path: Path, schema: Schema | None) -> dict[str, Any]:
     """Return how pandas is to read a CSV file: which columns are texts, and which words are levels and not gaps."""
     texts = {
@@ -120,9 +124,11 @@ def _misfits(feature: Feature, column: pd.Series[Any], first: int) -> Iterator[s
         return
     if not pd.api.types.is_object_dtype(column) and not pd.api.types.is_string_dtype(column):
         return
-    known = {str(level).lower() for level in feature.levels} | {"true", "false"}
+    truths, numbers = (any(isinstance(level, bool) == what for level in feature.levels) for what in (True, False))
     for row, value in enumerate(column):
-        if isinstance(value, str) and value.lower() not in known and not reads_as_number(value):
+        if not isinstance(value, str):
+            continue
+        if not (truths and value.lower() in TRUTHS) and not (numbers and reads_as_number(value)):
             suggestion = nearest(value, feature.levels) or some_levels(feature)
             yield f"column {feature.name!r}, row {first + row}: {value!r} is not a known level{suggestion}"
 
